@@ -1,0 +1,2 @@
+// @ts-types="./types/assert.d.ts"
+export * from 'deno-std/assert/mod.js'

@@ -1,0 +1,2 @@
+// @ts-types="../types/http/status.d.ts"
+export * from 'deno-std/http/status.js'

@@ -1,0 +1,2 @@
+// @ts-types="./types/ulid.d.ts"
+export * from 'deno-std/ulid/mod.js'
