@@ -1,0 +1,27 @@
+import type { EventBus } from '../events/bus.ts'
+import type { RequestContext } from './context.ts'
+import type { Awaitable, RenderOptions, WorkerFace } from './types.ts'
+
+/** The peer of a request's socket, as `Deno.serve` gives it. */
+export interface PeerInfo {
+  readonly remoteAddr: Deno.Addr
+}
+
+/** What a context needs of whoever runs it: the router on the host, the bootstrap in a guest. */
+export interface ContextHost {
+  readonly bus: EventBus
+  /** Largest body in bytes that a handler may read. */
+  readonly maxBodyBytes: number
+  /** True when the address is a proxy whose X-Forwarded-For counts; `hop` is 0 for the socket's peer. */
+  readonly isTrustedProxy: (address: string, hop: number) => boolean
+  readonly worker: WorkerFace | undefined
+  readonly render: (
+    ctx: RequestContext,
+    name: string,
+    data: Record<string, unknown>,
+    options: RenderOptions | undefined,
+  ) => Awaitable<Response>
+  readonly sendFile: (ctx: RequestContext, path: string, init: ResponseInit) => Promise<Response>
+  /** Open WebSockets, closed with 1001 at shutdown. */
+  readonly sockets: Set<WebSocket>
+}

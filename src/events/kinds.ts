@@ -1,0 +1,161 @@
+/** Where a `process:error` came from. */
+export type ProcessErrorOrigin = 'unhandledrejection' | 'uncaughterror' | 'signal'
+
+/** What happened to a route file. `file` is relative to the working directory, `pattern` as `/users/[id]`. */
+export interface RouteMetadata {
+  readonly file: string
+  readonly pattern: string | undefined
+}
+
+/** A view event. `name` is the template's name from the views root, `durationMs` the work in milliseconds. */
+export interface ViewMetadata {
+  readonly name: string
+  readonly durationMs: number
+}
+
+/** An answered request. Every field is computed when it is read, so a listener pays for what it uses. */
+export interface RequestMetadata {
+  /** The id of the `requestId` middleware, else one made for this event. */
+  readonly id: string
+  readonly method: string
+  readonly status: number
+  /** Path without query string, unless the router was made with `eventQuery: true`. */
+  readonly url: string
+  /** The pattern that matched (`/users/[id]`), or undefined. */
+  readonly route: string | undefined
+  /** From the request's arrival to the hand-over of the response to the server; a stream goes on after it. */
+  readonly durationMs: number
+  readonly ip: string | undefined
+  readonly userAgent: string | undefined
+  /** Declared request body in bytes; 0 without a body, undefined when it is chunked. */
+  readonly requestSize: number | undefined
+  /** Response body in bytes by its Content-Length, or undefined for a stream. */
+  readonly responseSize: number | undefined
+  readonly isolated: boolean
+  /** What the handler or a middleware threw. */
+  readonly error: unknown
+}
+
+/** Something that happened to one worker of the pool. */
+export interface WorkerMetadata {
+  readonly index: number
+  readonly timeoutMs?: number
+  readonly reason?: string
+  readonly queueDepth?: number
+}
+
+/** Something that happened to the virtual machines. Micros are microseconds. */
+export interface IsolateMetadata {
+  readonly program: string
+  readonly vm?: number
+  readonly queueMicros?: number
+  readonly runMicros?: number
+  readonly resetMicros?: number
+  readonly exits?: number
+  readonly dirtyPages?: number
+  readonly bootMs?: number
+  readonly limit?: number
+  readonly call?: string
+  readonly reason?: string
+}
+
+/** A request that a middleware refused: why, and the detail of the moment. */
+export interface RefusalMetadata {
+  readonly reason: string
+  readonly [detail: string]: unknown
+}
+
+/** Every event kind and its metadata. */
+export interface LifecycleEventMap {
+  'server:listening': { readonly hostname: string; readonly port: number; readonly path?: string }
+  'server:shutdown': { readonly hostname: string; readonly port: number; readonly reason: string }
+  'route:loaded': RouteMetadata
+  'route:reloaded': RouteMetadata
+  'route:removed': RouteMetadata
+  'route:skipped': RouteMetadata & { readonly reason: string }
+  'route:error': RouteMetadata & { readonly error: unknown }
+  'reload:error': RouteMetadata & { readonly error: unknown }
+  'view:compiled': ViewMetadata
+  'view:rendered': ViewMetadata
+  'view:refreshed': ViewMetadata
+  'view:error': ViewMetadata & { readonly error: unknown }
+  'request:complete': RequestMetadata
+  'request:error': RequestMetadata
+  'worker:timeout': WorkerMetadata
+  'worker:crash': WorkerMetadata
+  'worker:respawn': WorkerMetadata
+  'worker:rejected': WorkerMetadata
+  'isolate:boot': IsolateMetadata
+  'isolate:ready': IsolateMetadata
+  'isolate:complete': IsolateMetadata
+  'isolate:timeout': IsolateMetadata
+  'isolate:memory': IsolateMetadata
+  'isolate:crash': IsolateMetadata
+  'isolate:rejected': IsolateMetadata
+  'isolate:denied': IsolateMetadata
+  'session:invalid': RefusalMetadata
+  'csrf:rule-error': RefusalMetadata
+  'auth:failed': RefusalMetadata
+  'cors:blocked': RefusalMetadata
+  'ip:denied': RefusalMetadata
+  'body:rejected': RefusalMetadata
+  'validate:failed': RefusalMetadata
+  'websocket:rejected': RefusalMetadata
+  'static:missing': RefusalMetadata
+  'process:error': { readonly origin: ProcessErrorOrigin; readonly error: unknown }
+}
+
+/** The name of an event. */
+export type LifecycleKind = keyof LifecycleEventMap
+
+/** An event: `timestamp` is milliseconds since the epoch. Narrow it by `kind`. */
+export type LifecycleEvent<K extends LifecycleKind = LifecycleKind> = {
+  [P in K]: { readonly kind: P; readonly metadata: LifecycleEventMap[P]; readonly timestamp: number }
+}[K]
+
+/** A listener. What it throws, or a promise of its that rejects, is reported once and never breaks a request. */
+export type LifecycleListener<K extends LifecycleKind = LifecycleKind> = (
+  event: LifecycleEvent<K>,
+) => void | Promise<void>
+
+/** Every kind, in the order of the table in the docs. */
+export const LIFECYCLE_KINDS: readonly LifecycleKind[] = Object.freeze(
+  [
+    'server:listening',
+    'server:shutdown',
+    'route:loaded',
+    'route:reloaded',
+    'route:removed',
+    'route:skipped',
+    'route:error',
+    'reload:error',
+    'view:compiled',
+    'view:rendered',
+    'view:refreshed',
+    'view:error',
+    'request:complete',
+    'request:error',
+    'worker:timeout',
+    'worker:crash',
+    'worker:respawn',
+    'worker:rejected',
+    'isolate:boot',
+    'isolate:ready',
+    'isolate:complete',
+    'isolate:timeout',
+    'isolate:memory',
+    'isolate:crash',
+    'isolate:rejected',
+    'isolate:denied',
+    'session:invalid',
+    'csrf:rule-error',
+    'auth:failed',
+    'cors:blocked',
+    'ip:denied',
+    'body:rejected',
+    'validate:failed',
+    'websocket:rejected',
+    'static:missing',
+    'process:error',
+  ] as const satisfies readonly LifecycleKind[],
+)
