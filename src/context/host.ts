@@ -1,5 +1,5 @@
 import type { EventBus } from '../events/bus.ts'
-import type { RequestContext } from './context.ts'
+import type { RequestState } from './state.ts'
 import type { Awaitable, RenderOptions, WorkerFace } from './types.ts'
 
 /** The peer of a request's socket, as `Deno.serve` gives it. */
@@ -12,16 +12,20 @@ export interface ContextHost {
   readonly bus: EventBus
   /** Largest body in bytes that a handler may read. */
   readonly maxBodyBytes: number
-  /** True when the address is a proxy whose X-Forwarded-For counts; `hop` is 0 for the socket's peer. */
+  /** True when the address is a proxy whose X-Forwarded-For counts; `hop` is 0 for the socket's peer, '' on a Unix socket. */
   readonly isTrustedProxy: (address: string, hop: number) => boolean
   readonly worker: WorkerFace | undefined
   readonly render: (
-    ctx: RequestContext,
+    state: RequestState,
     name: string,
     data: Record<string, unknown>,
     options: RenderOptions | undefined,
   ) => Awaitable<Response>
-  readonly sendFile: (ctx: RequestContext, path: string, init: ResponseInit) => Promise<Response>
+  readonly sendFile: (
+    state: RequestState,
+    path: string,
+    init: ResponseInit & { filename?: string },
+  ) => Promise<Response>
   /** Open WebSockets, closed with 1001 at shutdown. */
   readonly sockets: Set<WebSocket>
 }

@@ -1,56 +1,56 @@
 /** What middleware may reach behind the public context. Handlers have no use for it. */
 import { emit, wants } from '../events/bus.ts'
 import type { LifecycleEventMap, LifecycleKind } from '../events/kinds.ts'
-import { RequestContext } from './context.ts'
+import { RequestState, type SessionSlot } from './state.ts'
 import type { Context } from './types.ts'
 
-/** A request's session: `data` is null without one, `changed` once a handler replaced it. */
-export interface SessionSlot {
-  data: object | null
-  changed: boolean
-}
+export type { SessionSlot } from './state.ts'
 
-/** The context's own object. Throws `TypeError` for a look-alike. */
-export function contextInternals(ctx: Context): RequestContext {
-  if (ctx instanceof RequestContext) return ctx
-  throw new TypeError('Cannot reach behind the context: it was not made by Mayfly, want the one that the handler got')
+/** The state behind a context. Throws `TypeError` for a look-alike. */
+export function stateOf(ctx: Context): RequestState {
+  if (ctx instanceof RequestState) return ctx
+  throw new TypeError(
+    'Cannot reach behind the context: it was not made by Mayfly, want the one that the handler got',
+  )
 }
 
 /** True when a listener wants `kind`; ask before building metadata. */
 export function wantsEvent(ctx: Context, kind: LifecycleKind): boolean {
-  return wants(contextInternals(ctx).host.bus, kind)
+  return wants(stateOf(ctx).host.bus, kind)
 }
 
 /** Emits an event of this request's router. */
-export function emitEvent<K extends LifecycleKind>(ctx: Context, kind: K, metadata: LifecycleEventMap[K]): void {
-  emit(contextInternals(ctx).host.bus, kind, metadata)
+export function emitEvent<K extends LifecycleKind>(
+  ctx: Context,
+  kind: K,
+  metadata: LifecycleEventMap[K],
+): void {
+  emit(stateOf(ctx).host.bus, kind, metadata)
 }
 
 /** Gives the request a session, read by `ctx.get.session` and written by `ctx.set.session`. */
 export function attachSession(ctx: Context, slot: SessionSlot): void {
-  contextInternals(ctx).session = slot
+  stateOf(ctx).session = slot
 }
 
 /** Gives the request what `ctx.get.validated` returns. */
 export function attachValidated(ctx: Context, value: unknown): void {
-  const internals = contextInternals(ctx)
-  internals.validated = value
-  internals.hasValidated = true
+  stateOf(ctx).validated = { value }
 }
 
 /** Sets the largest body in bytes for this request; a body over it is 413 when it is read. */
 export function limitBody(ctx: Context, bytes: number): void {
-  contextInternals(ctx).bodyLimit = bytes
+  stateOf(ctx).bodyLimit = bytes
 }
 
 /** Names the request in events. */
 export function nameRequest(ctx: Context, id: string): void {
-  contextInternals(ctx).requestId = id
+  stateOf(ctx).requestId = id
 }
 
 /** Closes the socket with 1001 at shutdown; it is forgotten when it closes by itself. */
 export function trackSocket(ctx: Context, socket: WebSocket): void {
-  const { sockets } = contextInternals(ctx).host
+  const { sockets } = stateOf(ctx).host
   sockets.add(socket)
   socket.addEventListener('close', () => sockets.delete(socket))
 }

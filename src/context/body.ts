@@ -1,0 +1,114 @@
+/** The request body: read once, under the limit, and offered in every format from memory. */
+import { HttpError } from '../errors/http_error.ts'
+import { emit, wants } from '../events/bus.ts'
+import type { RequestState } from './state.ts'
+import type { FormValue } from './types.ts'
+
+const decoder = new TextDecoder()
+
+/** The body's bytes. 413 over `state.bodyLimit`, by its declared length or as it streams in; 400 when it breaks off. */
+export function readBytes(state: RequestState): Promise<Uint8Array<ArrayBuffer>> {
+  return state.body ??= readLimited(state)
+}
+
+/** The body as text, malformed UTF-8 replaced. */
+export async function readText(state: RequestState): Promise<string> {
+  return decoder.decode(await readBytes(state))
+}
+
+/** The body as JSON, parsed once. 400 when it is malformed or empty. */
+export async function readJson(state: RequestState): Promise<unknown> {
+  if (state.json === null) {
+    const text = await readText(state)
+    try {
+      state.json = { value: JSON.parse(text) }
+    } catch (error) {
+      const why = text === '' ? 'it is empty' : (error as Error).message
+      throw new HttpError(400, `Malformed JSON body: ${why}`, { cause: error })
+    }
+  }
+  return state.json.value
+}
+
+/** The body as a form, urlencoded or multipart. 400 when it is malformed, 415 when it says it is no form. */
+export async function readForm(state: RequestState): Promise<FormData> {
+  const type = state.request.headers.get('content-type') ?? ''
+  if (!isForm(type)) {
+    throw new HttpError(415, `Cannot read a form: Content-Type is "${type}", want a form's`)
+  }
+  const bytes = await readBytes(state)
+  try {
+    return await new Response(bytes, { headers: { 'content-type': type } }).formData()
+  } catch (error) {
+    throw new HttpError(400, 'Malformed form body', { cause: error })
+  }
+}
+
+/** The body by its Content-Type; undefined when there is none. */
+export async function readBody(state: RequestState): Promise<unknown> {
+  const type = (state.request.headers.get('content-type') ?? '').toLowerCase()
+  if (isForm(type)) return toFormRecord(await readForm(state))
+  const bytes = await readBytes(state)
+  if (bytes.length === 0) return undefined
+  if (/^application\/(?:[\w.-]+\+)?json\b/.test(type)) return readJson(state)
+  if (type === '' || type.startsWith('text/')) return readText(state)
+  return bytes
+}
+
+function isForm(type: string): boolean {
+  return /^\s*(?:multipart\/form-data|application\/x-www-form-urlencoded)\b/i.test(type)
+}
+
+function toFormRecord(form: FormData): Record<string, FormValue> {
+  const record: Record<string, FormValue> = Object.create(null)
+  for (const name of new Set(form.keys())) {
+    const values = form.getAll(name)
+    record[name] = values.length === 1 ? values[0] : values
+  }
+  return record
+}
+
+async function readLimited(state: RequestState): Promise<Uint8Array<ArrayBuffer>> {
+  const { request } = state
+  if (request.body === null) return new Uint8Array(0)
+  const declared = request.headers.get('content-length')
+  if (declared !== null && Number(declared) > state.bodyLimit) throw tooLarge(state, Number(declared))
+  state.readingBody = true
+  try {
+    if (declared !== null) return new Uint8Array(await request.arrayBuffer())
+    return await readStream(state, request.body)
+  } catch (error) {
+    if (error instanceof HttpError) throw error
+    throw new HttpError(400, 'The request body broke off', { cause: error })
+  } finally {
+    state.readingBody = false
+  }
+}
+
+async function readStream(
+  state: RequestState,
+  body: ReadableStream<Uint8Array>,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body) {
+    size += chunk.length
+    if (size > state.bodyLimit) throw tooLarge(state, size)
+    chunks.push(chunk)
+  }
+  const bytes = new Uint8Array(size)
+  let offset = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset)
+    offset += chunk.length
+  }
+  return bytes
+}
+
+function tooLarge(state: RequestState, size: number): HttpError {
+  const { bus } = state.host
+  if (wants(bus, 'body:rejected')) {
+    emit(bus, 'body:rejected', { reason: 'too large', limit: state.bodyLimit, size })
+  }
+  return new HttpError(413, `The request body is too large: over ${state.bodyLimit} bytes`)
+}

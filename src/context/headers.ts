@@ -1,0 +1,44 @@
+import type { PendingHeaders, RequestState } from './state.ts'
+
+/** The request's pending headers, made on first use. */
+export function pendingHeaders(state: RequestState): PendingHeaders {
+  return state.pending ??= { single: new Map(), appended: [] }
+}
+
+/**
+ * Moves the pending headers onto a response. A header that the response already has stays, unless `replace`: what a
+ * middleware sets after the response was made is meant to win. Throws `TypeError` when the headers are immutable.
+ */
+export function applyPending(state: RequestState, headers: Headers, replace: boolean): void {
+  const pending = state.pending
+  if (pending === null) return
+  for (const [name, value] of pending.single) {
+    if (name === 'vary') mergeVary(headers, value)
+    else if (replace || !headers.has(name)) headers.set(name, value)
+  }
+  for (const [name, value] of pending.appended) {
+    if (name === 'vary') mergeVary(headers, value)
+    else headers.append(name, value)
+  }
+  state.pending = null
+}
+
+/** A response whose headers can be changed: the given one, or a copy of one that came from `fetch` or `Response.redirect`. */
+export function toMutable(response: Response): Response {
+  if (response.status === 101) return response
+  try {
+    response.headers.delete('x-mayfly-mutable')
+    return response
+  } catch {
+    return new Response(response.body, response)
+  }
+}
+
+/** Adds the names of `value` to Vary, each once. */
+export function mergeVary(headers: Headers, value: string): void {
+  const current = headers.get('vary')
+  if (current === null) return headers.set('vary', value)
+  const seen = new Set(current.toLowerCase().split(',').map((name) => name.trim()))
+  const added = value.split(',').map((name) => name.trim()).filter((name) => !seen.has(name.toLowerCase()))
+  if (added.length > 0) headers.set('vary', `${current}, ${added.join(', ')}`)
+}

@@ -1,0 +1,70 @@
+import type { ContextHost, PeerInfo } from './host.ts'
+import type { ContextState } from './types.ts'
+
+/** Headers that `ctx.set` collected: one value a name, and the values that are added beside others. */
+export interface PendingHeaders {
+  /** By lower-case name. */
+  readonly single: Map<string, string>
+  readonly appended: [name: string, value: string][]
+}
+
+/** A request's session: `data` is null without one, `changed` once a handler replaced it. */
+export interface SessionSlot {
+  data: object | null
+  changed: boolean
+}
+
+/** Parameters of a route without any. */
+export const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze(Object.create(null))
+
+/**
+ * All that is known of one request. The fields are set in one order, so that every request has the same shape; what
+ * costs something stays null until it is asked for.
+ */
+export class RequestState {
+  readonly host: ContextHost
+  readonly request: Request
+  readonly peer: PeerInfo | undefined
+  /** `HEAD` stays `HEAD`. */
+  readonly method: string
+  readonly url: string
+  /** Percent-encoded, dot segments resolved. */
+  readonly pathname: string
+  params: Readonly<Record<string, string>> = NO_PARAMS
+  /** The pattern that matched. */
+  route: string | undefined = undefined
+  bag: ContextState | null = null
+  pending: PendingHeaders | null = null
+  /** 0 until `ctx.set.status`. */
+  status = 0
+  bodyLimit: number
+  body: Promise<Uint8Array<ArrayBuffer>> | null = null
+  /** True while the body is on its way: a request that times out then is the client's doing (408). */
+  readingBody = false
+  json: { value: unknown } | null = null
+  search: URLSearchParams | null = null
+  cookies: Record<string, string> | null = null
+  session: SessionSlot | null = null
+  validated: { value: unknown } | null = null
+  requestId: string | null = null
+  abort: AbortController | null = null
+  /** What was thrown, for the events. */
+  error: unknown = undefined
+
+  constructor(
+    host: ContextHost,
+    request: Request,
+    peer: PeerInfo | undefined,
+    method: string,
+    url: string,
+    pathname: string,
+  ) {
+    this.host = host
+    this.request = request
+    this.peer = peer
+    this.method = method
+    this.url = url
+    this.pathname = pathname
+    this.bodyLimit = host.maxBodyBytes
+  }
+}
