@@ -1,0 +1,118 @@
+import { isMethod, type Method } from './methods.ts'
+
+/** What a module exports, found without running it. */
+export interface StaticExports {
+  /** `export const isolated` is there, and is not the constant false. */
+  readonly isolated: boolean
+  /** Exported methods, sorted. */
+  readonly methods: readonly Method[]
+  /** There is a default export. */
+  readonly hasDefault: boolean
+}
+
+// Only the calls that this file makes; the package's own types are not resolved under every configuration.
+interface Esbuild {
+  build(options: Record<string, unknown>): Promise<{
+    outputFiles: { text: string }[]
+    metafile: { outputs: Record<string, { exports: string[] }> }
+  }>
+  stop(): Promise<void>
+}
+
+interface ResolveArguments {
+  kind: string
+  importer: string
+  path: string
+}
+
+interface PluginBuild {
+  onResolve(options: { filter: RegExp }, fn: (args: ResolveArguments) => unknown): void
+  onLoad(options: { filter: RegExp; namespace: string }, fn: (args: { path: string }) => unknown): void
+}
+
+let compiler: Promise<Esbuild> | null = null
+
+/**
+ * Whether `source` could export the name `isolated`. False is certain: without the word itself, an export of that
+ * name needs an escape in an identifier or string, or comes from another module by `export *`.
+ */
+export function mayBeIsolated(source: string): boolean {
+  return source.includes('isolated') || /\\[ux\r\n\u2028\u2029]/.test(source)
+}
+
+/**
+ * Reads the exports of a module from its text; nothing of it runs. `path` gives the language by its extension.
+ *
+ * esbuild parses the module, so that comments, strings, templates, regular expressions, JSX and types cannot
+ * pose as an export or hide one. Whether `isolated` is false is asked of esbuild too: an entry that branches on the
+ * import shrinks to its else branch only if the export is a constant, and false. All else counts as isolated.
+ * Names that come through `export *` are not seen.
+ *
+ * Throws `SyntaxError` with esbuild's message as `path:line:column: text` if the module does not parse.
+ */
+export async function readExports(path: string, source: string): Promise<StaticExports> {
+  const route = { contents: source, loader: path.slice(path.lastIndexOf('.') + 1).replace('mjs', 'js') }
+  const listed = await build(path, { stdin: { ...route, sourcefile: path }, bundle: false })
+  const exports = Object.values(listed.metafile.outputs)[0].exports
+  return {
+    isolated: exports.includes('isolated') && !(await isConstantFalse(path, route)),
+    methods: exports.filter(isMethod).sort(),
+    hasDefault: exports.includes('default'),
+  }
+}
+
+const ENTRY = `import { isolated } from 'route'\nisolated ? $yes() : $no()`
+
+async function isConstantFalse(path: string, route: Record<string, unknown>): Promise<boolean> {
+  const plugin = {
+    name: 'route',
+    setup(build: PluginBuild): void {
+      build.onResolve({ filter: /.*/ }, ({ kind, importer, path }) => {
+        if (kind === 'entry-point') return { path: 'entry', namespace: 'mayfly' }
+        if (importer === 'entry') return { path: 'route', namespace: 'mayfly', sideEffects: false }
+        return { path, external: true, sideEffects: false }
+      })
+      build.onLoad(
+        { filter: /.*/, namespace: 'mayfly' },
+        ({ path }) => path === 'entry' ? { contents: ENTRY, loader: 'js' } : route,
+      )
+    },
+  }
+  const { outputFiles } = await build(path, { entryPoints: ['entry'], plugins: [plugin], bundle: true })
+  return outputFiles[0].text === '// mayfly:entry\n$no();\n'
+}
+
+async function build(path: string, options: Record<string, unknown>): ReturnType<Esbuild['build']> {
+  const esbuild = await (compiler ??= import('esbuild') as Promise<Esbuild>)
+  try {
+    return await esbuild.build({
+      ...options,
+      format: 'esm',
+      target: 'esnext',
+      jsx: 'preserve',
+      minifySyntax: true,
+      treeShaking: true,
+      write: false,
+      metafile: true,
+      logLevel: 'silent',
+      tsconfigRaw: '{}',
+    })
+  } catch (error) {
+    const [first] = (error as { errors?: BuildMessage[] }).errors ?? []
+    if (first === undefined) throw error
+    const { line, column } = first.location ?? { line: 1, column: 0 }
+    throw new SyntaxError(`${path}:${line}:${column + 1}: ${first.text}`, { cause: error })
+  }
+}
+
+interface BuildMessage {
+  text: string
+  location: { line: number; column: number } | null
+}
+
+/** Ends the compiler's process, if one runs; the next read starts another. */
+export async function stopCompiler(): Promise<void> {
+  const running = compiler
+  compiler = null
+  if (running !== null) await (await running).stop()
+}
