@@ -1,0 +1,4 @@
+//! A Linux personality in plain Rust data.
+#![forbid(unsafe_code)]
+
+pub mod machine;
