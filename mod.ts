@@ -1,1 +1,39 @@
-export {}
+/**
+ * Mayfly: a web framework for Deno with a file router, the DVE template engine, and handlers that run in a virtual machine
+ * which is reset after every request.
+ *
+ * @module
+ */
+export { Router } from './src/app/router.ts'
+export type {
+  Filter,
+  IsolateRouterOptions,
+  RouterOptions,
+  TrustProxy,
+  WorkerOptions,
+} from './src/app/options.ts'
+export type {
+  Awaitable,
+  Context,
+  ContextGet,
+  ContextSend,
+  ContextSet,
+  ContextState,
+  CookieOptions,
+  ErrorHandler,
+  Failure,
+  FormValue,
+  Handler,
+  Middleware,
+  Next,
+  RenderOptions,
+  SseMessage,
+  WorkerFace,
+  WorkerRunOptions,
+} from './src/context/types.ts'
+export { HttpError, type HttpErrorOptions } from './src/errors/http_error.ts'
+export { StartupError } from './src/errors/startup_error.ts'
+export type { EventPattern } from './src/events/bus.ts'
+export type * from './src/events/kinds.ts'
+export type { RouteRow } from './src/router/table.ts'
+export type { ListenAddress, ServeOptions } from './src/server/listen.ts'

@@ -26,6 +26,10 @@ export interface ContextHost {
     path: string,
     init: ResponseInit & { filename?: string },
   ) => Promise<Response>
+  /** What cuts each open stream, for a shutdown that cannot wait for it. */
+  readonly streams: Set<() => void>
+  /** Called when the body of a response breaks after its headers are sent. */
+  readonly streamFailed: (state: RequestState, error: unknown) => void
   /** Open WebSockets, closed with 1001 at shutdown. */
   readonly sockets: Set<WebSocket>
 }

@@ -1,6 +1,6 @@
 import { toLocation } from './redirect.ts'
 import type { RequestState } from './state.ts'
-import { toByteStream, toEventStream } from './stream.ts'
+import { type StreamOwner, toByteStream, toEventStream } from './stream.ts'
 import type { ContextSend, SseMessage } from './types.ts'
 
 // Shared between responses and never changed: `new Response` copies them.
@@ -59,7 +59,7 @@ export class ResponseSender implements ContextSend {
     source: ReadableStream<Uint8Array> | AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>,
     init?: ResponseInit,
   ): Response {
-    const body = source instanceof ReadableStream ? source : toByteStream(source)
+    const body = source instanceof ReadableStream ? source : toByteStream(source, toOwner(this.#state))
     return respond(this.#state, body, BYTES_INIT, init)
   }
 
@@ -73,7 +73,12 @@ export class ResponseSender implements ContextSend {
     init: ResponseInit & { keepAliveMs?: number } = {},
   ): Response {
     const { keepAliveMs = 15_000, ...rest } = init
-    return respond(this.#state, toEventStream(source, keepAliveMs), EVENTS_INIT, rest)
+    return respond(
+      this.#state,
+      toEventStream(source, keepAliveMs, toOwner(this.#state)),
+      EVENTS_INIT,
+      rest,
+    )
   }
 }
 
@@ -96,7 +101,9 @@ export function respond(
   defaults: DefaultInit,
   init: ResponseInit | undefined,
 ): Response {
-  if (init === undefined && state.pending === null && state.status === 0) return new Response(body, defaults)
+  if (init === undefined && state.pending === null && state.status === 0 && state.method !== 'HEAD') {
+    return new Response(body, defaults)
+  }
   const headers = new Headers(defaults.headers)
   if (state.pending !== null) {
     for (const [name, value] of state.pending.single) headers.set(name, value)
@@ -114,4 +121,9 @@ function setAll(headers: Headers, from: Headers): void {
     if (name !== 'set-cookie') headers.set(name, value)
   }
   for (const cookie of from.getSetCookie()) headers.append('set-cookie', cookie)
+}
+
+function toOwner(state: RequestState): StreamOwner {
+  const { host } = state
+  return { open: host.streams, failed: (error) => host.streamFailed(state, error) }
 }

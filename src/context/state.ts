@@ -33,6 +33,10 @@ export class RequestState {
   params: Readonly<Record<string, string>> = NO_PARAMS
   /** The pattern that matched. */
   route: string | undefined = undefined
+  /** True when the route runs in a virtual machine. */
+  isolated = false
+  /** True once the headers set before the response have been put on it: later ones replace. */
+  settled = false
   bag: ContextState | null = null
   pending: PendingHeaders | null = null
   /** 0 until `ctx.set.status`. */

@@ -3,55 +3,68 @@ import type { SseMessage } from './types.ts'
 
 const encoder = new TextEncoder()
 
+/** Who owns the streams of a request. */
+export interface StreamOwner {
+  /** Each open stream puts the function that cuts it here, and takes it out at its end. */
+  readonly open: Set<() => void>
+  /** Called when a stream breaks because its source threw: the client has the headers and sees a broken transfer. */
+  failed(error: unknown): void
+}
+
 /** A byte stream over text and bytes. A cancelled stream calls `return()` of the iterator, so `finally` blocks run. */
 export function toByteStream(
   source: AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>,
+  owner: StreamOwner,
 ): ReadableStream<Uint8Array> {
   const iterator = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]()
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
+  return toCuttableStream(owner, {
+    async next() {
       const { done, value } = await iterator.next()
-      if (done) controller.close()
-      else controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value)
+      if (done) return undefined
+      return typeof value === 'string' ? encoder.encode(value) : value
     },
-    async cancel() {
+    async close() {
       await iterator.return?.()
     },
-  }, { highWaterMark: 0 })
+  })
 }
 
 /** Server-sent events (HTML standard, section 9.2) with a comment every `keepAliveMs` of silence. */
 export function toEventStream(
   source: AsyncIterable<SseMessage | string>,
   keepAliveMs: number,
+  owner: StreamOwner,
 ): ReadableStream<Uint8Array> {
   const iterator = source[Symbol.asyncIterator]()
   let pending: Promise<IteratorResult<SseMessage | string>> | undefined
-  let timer: ReturnType<typeof setTimeout> | undefined
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
+  let endSilence: (() => void) | undefined
+  return toCuttableStream(owner, {
+    async next() {
       pending ??= iterator.next()
       const silence = new Promise<undefined>((resolve) => {
-        timer = setTimeout(() => resolve(undefined), keepAliveMs)
+        const timer = setTimeout(resolve, keepAliveMs, undefined)
+        endSilence = () => {
+          clearTimeout(timer)
+          resolve(undefined)
+        }
       })
       try {
         const result = await Promise.race([pending, silence])
-        if (result === undefined) return controller.enqueue(encoder.encode(': keep-alive\n\n'))
+        if (result === undefined) return encoder.encode(': keep-alive\n\n')
         pending = undefined
-        if (result.done) controller.close()
-        else controller.enqueue(encoder.encode(toEventText(result.value)))
+        return result.done ? undefined : encoder.encode(toEventText(result.value))
       } finally {
-        clearTimeout(timer)
+        endSilence?.()
       }
     },
-    async cancel() {
-      clearTimeout(timer)
+    async close() {
+      endSilence?.()
       // An iterator that waits inside next() ends only when that wait does, so its end is not awaited.
       const ended = iterator.return?.()
       if (pending === undefined) await ended
       else Promise.resolve(ended).catch(() => {})
     },
-  }, { highWaterMark: 0 })
+  })
 }
 
 /** One event as text. Data that is no string is sent as JSON; line breaks in other fields throw `TypeError`. */
@@ -60,19 +73,56 @@ export function toEventText(message: SseMessage | string): string {
     ? { data: message } as SseMessage
     : message
   let text = ''
-  if (comment !== undefined) text += lines('', comment)
-  if (event !== undefined) text += `event: ${oneLine('event', event)}\n`
-  if (id !== undefined) text += `id: ${oneLine('id', String(id))}\n`
+  if (comment !== undefined) text += toLines('', comment)
+  if (event !== undefined) text += `event: ${toOneLine('event', event)}\n`
+  if (id !== undefined) text += `id: ${toOneLine('id', String(id))}\n`
   if (retry !== undefined) text += `retry: ${retry}\n`
-  if (data !== undefined) text += lines('data', typeof data === 'string' ? data : JSON.stringify(data))
+  if (data !== undefined) text += toLines('data', typeof data === 'string' ? data : JSON.stringify(data))
   return text + '\n'
 }
 
-function lines(field: string, value: string): string {
+interface ChunkSource {
+  /** The next chunk; undefined at the end. */
+  next(): Promise<Uint8Array | undefined>
+  /** Called once when the client goes away or the stream is cut. */
+  close(): Promise<void>
+}
+
+function toCuttableStream(owner: StreamOwner, source: ChunkSource): ReadableStream<Uint8Array> {
+  const { open } = owner
+  let cut: () => void
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      cut = () => {
+        open.delete(cut)
+        controller.error(new DOMException('The server is shutting down', 'AbortError'))
+        source.close().catch(() => {})
+      }
+      open.add(cut)
+    },
+    async pull(controller) {
+      try {
+        const chunk = await source.next()
+        if (!open.has(cut)) return
+        if (chunk !== undefined) return controller.enqueue(chunk)
+        open.delete(cut)
+        controller.close()
+      } catch (error) {
+        if (open.delete(cut)) owner.failed(error)
+        throw error
+      }
+    },
+    async cancel() {
+      if (open.delete(cut)) await source.close()
+    },
+  }, { highWaterMark: 0 })
+}
+
+function toLines(field: string, value: string): string {
   return value.split(/\r\n|\r|\n/).map((line) => `${field}: ${line}\n`).join('')
 }
 
-function oneLine(field: string, value: string): string {
+function toOneLine(field: string, value: string): string {
   if (/[\r\n\0]/.test(value)) {
     throw new TypeError(`Cannot send an event: its ${field} is ${JSON.stringify(value)}, want one line`)
   }

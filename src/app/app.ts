@@ -1,0 +1,37 @@
+import type { ContextHost } from '../context/host.ts'
+import type { ErrorHandler, Middleware } from '../context/types.ts'
+import type { EventBus } from '../events/bus.ts'
+import type { RouteTable } from '../router/load.ts'
+import type { Tree } from '../router/tree.ts'
+import type { Deadlines } from './deadlines.ts'
+import type { Endpoint } from './endpoint.ts'
+import type { ResolvedOptions } from './options.ts'
+
+/** Middleware of `router.use`, with the test for its path; null covers every request. */
+export interface ScopedMiddleware {
+  readonly covers: ((pathname: string) => boolean) | null
+  readonly run: Middleware
+}
+
+/** The routes as they stand: replaced as a whole when a file changes. */
+export interface Routes {
+  readonly table: RouteTable
+  readonly tree: Tree<Endpoint>
+  /** Error handlers by folder, innermost first, for paths that no route matches. */
+  readonly errors: Tree<readonly ErrorHandler[]>
+}
+
+/** What a router is made of. */
+export interface App {
+  readonly options: ResolvedOptions
+  readonly bus: EventBus
+  readonly host: ContextHost
+  readonly middleware: ScopedMiddleware[]
+  errorHook: ErrorHandler | undefined
+  readonly deadlines: Deadlines
+  /** Show stacks to the client. */
+  development: boolean
+  /** True once the time to drain is over. */
+  closing: boolean
+  routes: Routes
+}

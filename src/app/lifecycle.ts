@@ -1,0 +1,94 @@
+import type { RequestState } from '../context/state.ts'
+import { StartupError } from '../errors/startup_error.ts'
+import { createBus, emit, wants } from '../events/bus.ts'
+import { RouteNamesError } from '../router/classify.ts'
+import { loadRoutes, type RouteNotice } from '../router/load.ts'
+import type { App } from './app.ts'
+import { createDeadlines } from './deadlines.ts'
+import { isProduction } from './environment.ts'
+import type { ResolvedOptions } from './options.ts'
+import { LazyRequestMetadata } from './request_metadata.ts'
+import { noRoutes, toRoutes } from './routes.ts'
+import { toTrustedProxy } from './trust_proxy.ts'
+
+/** An app that has read nothing yet. */
+export function createApp(options: ResolvedOptions): App {
+  const bus = createBus()
+  const app: App = {
+    options,
+    bus,
+    host: {
+      bus,
+      maxBodyBytes: options.maxBodyBytes,
+      isTrustedProxy: toTrustedProxy(options.trustProxy),
+      worker: undefined,
+      render: () => {
+        throw new TypeError('views')
+      },
+      sendFile: () => Promise.reject(new TypeError('files')),
+      streams: new Set(),
+      streamFailed: (state, error) => reportBrokenStream(app, state, error),
+      sockets: new Set(),
+    },
+    middleware: [],
+    errorHook: undefined,
+    deadlines: createDeadlines(options.requestTimeoutMs),
+    development: false,
+    closing: false,
+    routes: noRoutes(),
+  }
+  return app
+}
+
+/** Reads the routes. Rejects with `StartupError` when they cannot be served. */
+export async function prepareApp(app: App): Promise<void> {
+  app.development = !isProduction()
+  app.closing = false
+  try {
+    const table = await loadRoutes({
+      routesDir: app.options.routesDir,
+      onNotice: (notice) => notify(app, notice),
+    })
+    app.routes = toRoutes(table, app.options.maxParamLength)
+  } catch (error) {
+    throw toStartupError(error)
+  }
+}
+
+/** Ends what the app holds beside its server. */
+export function closeApp(app: App): Promise<void> {
+  for (const cut of [...app.host.streams]) cut()
+  return Promise.resolve()
+}
+
+function toStartupError(error: unknown): unknown {
+  const expected = error instanceof RouteNamesError || error instanceof Deno.errors.NotFound ||
+    error instanceof Deno.errors.NotADirectory
+  return expected ? new StartupError(error.message, { cause: error }) : error
+}
+
+/** Makes an event of what the router room tells; errors that no listener hears go to stderr. */
+export function notify(app: App, notice: RouteNotice): void {
+  const { kind, file, reason = '', error } = notice
+  const pattern = notice.pattern === '' ? undefined : notice.pattern
+  if (kind === 'route:error' || kind === 'reload:error') {
+    if (wants(app.bus, kind)) emit(app.bus, kind, { file, pattern, error })
+    else console.error(`mayfly: ${error?.message}`)
+  } else if (kind === 'route:skipped') {
+    emit(app.bus, kind, { file, pattern, reason })
+  } else {
+    emit(app.bus, kind, { file, pattern })
+  }
+}
+
+/** A response whose headers are out can only break off; what broke it must not get lost. */
+function reportBrokenStream(app: App, state: RequestState, error: unknown): void {
+  state.error = error
+  if (!wants(app.bus, 'request:error')) {
+    console.error(`mayfly: the stream of ${state.method} ${state.pathname} broke\n`, error)
+    return
+  }
+  const now = performance.now()
+  const sent = new Response(null, { status: 200 })
+  emit(app.bus, 'request:error', new LazyRequestMetadata(state, sent, now, now, app.options.eventQuery))
+}

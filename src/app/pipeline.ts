@@ -1,0 +1,198 @@
+/**
+ * A request's way through the router:
+ *
+ *   handle -> match -> router.use -> folder middleware -> handler -> finish
+ *                         |               |                |
+ *                         +-------- an error becomes a response where it is thrown, so that the
+ *                                   middleware around it sees a response in any case
+ *
+ * A step that gives a response at once is never made to wait: a synchronous handler without middleware is answered in
+ * the same turn of the event loop.
+ */
+import { RequestContext } from '../context/context.ts'
+import { applyPending, toMutable } from '../context/headers.ts'
+import type { PeerInfo } from '../context/host.ts'
+import type { Awaitable, ErrorHandler, Middleware, Next } from '../context/types.ts'
+import { HttpError } from '../errors/http_error.ts'
+import { wants } from '../events/bus.ts'
+import { allowedMethods, match } from '../router/match.ts'
+import { normalizePathname, pathnameOf } from '../router/pathname.ts'
+import { BAD_ESCAPE, FOUND, type Match, NO_METHOD, TOO_LONG } from '../router/tree.ts'
+import type { App } from './app.ts'
+import type { Endpoint } from './endpoint.ts'
+import { answerError } from './failures.ts'
+import { finish } from './finish.ts'
+import { withDeadline } from './timeout.ts'
+
+/** Answers a request. Never throws and never rejects. */
+export function handle(app: App, request: Request, peer: PeerInfo | undefined): Awaitable<Response> {
+  const ctx = toContext(app, request, peer)
+  const observed = wants(app.bus, 'request:complete') || wants(app.bus, 'request:error')
+  const start = observed ? performance.now() : 0
+  const result = route(app, ctx)
+  if (result instanceof Response) return finish(app, ctx, result, start)
+  return withDeadline(app, ctx, result).then((response) => finish(app, ctx, response, start))
+}
+
+function toContext(app: App, request: Request, peer: PeerInfo | undefined): RequestContext {
+  let url = request.url
+  let pathname = pathnameOf(url)
+  // A path comes from a socket as it was sent; what could be a dot segment goes through the URL parser.
+  if (pathname.includes('/.') || pathname.includes('\\') || pathname.includes('%2')) {
+    url = URL.parse(url)?.href ?? url
+    pathname = new URL(pathname, 'http://localhost').pathname
+  }
+  return new RequestContext(app.host, request, peer, request.method, url, pathname)
+}
+
+function route(app: App, ctx: RequestContext): Awaitable<Response> {
+  if (ctx.url.length > app.options.maxUrlLength) {
+    return reject(
+      app,
+      ctx,
+      new HttpError(414, `The URL is longer than ${app.options.maxUrlLength} characters`),
+    )
+  }
+  const path = normalizePathname(ctx.pathname)
+  if (path === null) return reject(app, ctx, new HttpError(400, 'The path has a malformed percent escape'))
+  const found = match(app.routes.tree, path, ctx.method)
+  if (found.outcome === FOUND) {
+    ctx.params = found.params
+    ctx.route = found.pattern
+    ctx.isolated = found.value.isolated
+  }
+  if (app.middleware.length === 0) return inner(app, ctx, path, found)
+  const scoped: Middleware[] = []
+  for (const { covers, run } of app.middleware) {
+    if (covers === null || covers(path)) scoped.push(run)
+  }
+  return runChain(app, ctx, scoped, () => inner(app, ctx, path, found), folderErrors(app, path))
+}
+
+/** A request that cannot be matched still passes the middleware that covers everything. */
+function reject(app: App, ctx: RequestContext, error: HttpError): Awaitable<Response> {
+  const chain = app.middleware.filter(({ covers }) => covers === null).map(({ run }) => run)
+  return runChain(app, ctx, chain, () => answerError(app, ctx, error, []), [])
+}
+
+/** The matched endpoint inside its folders' middleware, or whatever answers where no route does. */
+function inner(app: App, ctx: RequestContext, path: string, found: Match<Endpoint>): Awaitable<Response> {
+  if (found.outcome !== FOUND) {
+    return runSafely(app, ctx, () => unmatched(app, ctx, path, found), folderErrors(app, path))
+  }
+  const endpoint = found.value
+  if (endpoint.middleware.length === 0) return runHandler(app, ctx, endpoint)
+  return runChain(app, ctx, endpoint.middleware, () => runHandler(app, ctx, endpoint), endpoint.errorHandlers)
+}
+
+function runHandler(app: App, ctx: RequestContext, endpoint: Endpoint): Awaitable<Response> {
+  try {
+    const result = endpoint.handler(ctx)
+    if (result instanceof Response) return result
+    return Promise.resolve(result).then(
+      (response) => response instanceof Response ? response : answerNoResponse(app, ctx, endpoint, response),
+      (error) => answerError(app, ctx, error, endpoint.errorHandlers),
+    )
+  } catch (error) {
+    return answerError(app, ctx, error, endpoint.errorHandlers)
+  }
+}
+
+function answerNoResponse(
+  app: App,
+  ctx: RequestContext,
+  endpoint: Endpoint,
+  value: unknown,
+): Awaitable<Response> {
+  const error = new TypeError(
+    `Cannot answer ${ctx.method} ${endpoint.pattern}: ${endpoint.file} returned ${
+      describe(value)
+    }, want a Response`,
+  )
+  return answerError(app, ctx, error, endpoint.errorHandlers)
+}
+
+function describe(value: unknown): string {
+  return value === null || value === undefined ? String(value) : `a value of type ${typeof value}`
+}
+
+/** 204 to OPTIONS, a static file, or the error that says why nothing matched. */
+function unmatched(app: App, ctx: RequestContext, path: string, found: Match<Endpoint>): Awaitable<Response> {
+  switch (found.outcome) {
+    case BAD_ESCAPE:
+      throw new HttpError(400, 'The path has a malformed percent escape')
+    case TOO_LONG:
+      throw new HttpError(414, `A path parameter is longer than ${app.options.maxParamLength} characters`)
+    case NO_METHOD: {
+      const allow = allowedMethods(app.routes.tree, path).join(', ')
+      if (ctx.method === 'OPTIONS') return new Response(null, { status: 204, headers: { allow } })
+      throw new HttpError(405, `${ctx.method} is not allowed here, want ${allow}`, { headers: { allow } })
+    }
+    default:
+      return notFound()
+  }
+}
+
+function notFound(): never {
+  throw new HttpError(404)
+}
+
+function folderErrors(app: App, path: string): readonly ErrorHandler[] {
+  const found = match(app.routes.errors, path, 'GET')
+  return found.outcome === FOUND ? found.value : []
+}
+
+/** Runs middleware around `last`. An error of one becomes the response that the one around it sees. */
+function runChain(
+  app: App,
+  ctx: RequestContext,
+  chain: readonly Middleware[],
+  last: () => Awaitable<Response>,
+  errors: readonly ErrorHandler[],
+): Awaitable<Response> {
+  const run = (index: number): Awaitable<Response> => {
+    if (index === chain.length) return settle(ctx, last())
+    let inside: Promise<Response> | undefined
+    const next: Next = () => {
+      if (inside !== undefined) {
+        return Promise.reject(new TypeError('Cannot call next() twice in one middleware: want one call'))
+      }
+      return inside = Promise.resolve(run(index + 1))
+    }
+    return runSafely(app, ctx, async () => {
+      const response = await chain[index](ctx, next)
+      if (response instanceof Response) return toMutable(response)
+      if (response === undefined && inside !== undefined) return await inside
+      throw new TypeError(
+        `Cannot answer ${ctx.method} ${ctx.pathname}: middleware ${
+          chain[index].name || '(anonymous)'
+        } returned ${describe(response)}, want a Response or a call of next()`,
+      )
+    }, errors)
+  }
+  return run(0)
+}
+
+/** Gives middleware a response that it can change, with the headers set so far. */
+function settle(ctx: RequestContext, result: Awaitable<Response>): Awaitable<Response> {
+  if (!(result instanceof Response)) return result.then((response) => settle(ctx, response))
+  const response = toMutable(result)
+  if (response.status !== 101) applyPending(ctx, response.headers, ctx.settled)
+  ctx.settled = true
+  return response
+}
+
+function runSafely(
+  app: App,
+  ctx: RequestContext,
+  step: () => Awaitable<Response>,
+  errors: readonly ErrorHandler[],
+): Awaitable<Response> {
+  try {
+    const result = step()
+    if (result instanceof Response) return result
+    return result.catch((error) => answerError(app, ctx, error, errors))
+  } catch (error) {
+    return answerError(app, ctx, error, errors)
+  }
+}

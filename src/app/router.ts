@@ -1,0 +1,120 @@
+import type { PeerInfo } from '../context/host.ts'
+import type { ErrorHandler, Middleware } from '../context/types.ts'
+import type { EventPattern } from '../events/bus.ts'
+import { subscribe } from '../events/bus.ts'
+import type { LifecycleEvent, LifecycleKind, LifecycleListener } from '../events/kinds.ts'
+import { compileGuard } from '../router/guard.ts'
+import { type RouteRow, routeRows } from '../router/table.ts'
+import type { ServeOptions } from '../server/listen.ts'
+import type { App } from './app.ts'
+import { closeApp, createApp, prepareApp } from './lifecycle.ts'
+import type { RouterOptions } from './options.ts'
+import { resolveOptions } from './options.ts'
+import { handle } from './pipeline.ts'
+import { serveApp } from './serve.ts'
+
+/** Kinds that a pattern such as `route:*` stands for. */
+export type KindsOf<P extends string> = P extends LifecycleKind ? P
+  : P extends `${infer Namespace}:*` ? Extract<LifecycleKind, `${Namespace}:${string}`>
+  : LifecycleKind
+
+/**
+ * A site: routes from files, around them middleware, static files and views.
+ *
+ * ```ts
+ * import { Router } from '@mayfly/mayfly'
+ *
+ * const router = new Router({ routesDir: 'routes' })
+ * await router.serve(8000)
+ * ```
+ */
+export class Router {
+  readonly #app: App
+  #ready: Promise<void> | undefined
+
+  /**
+   * Answers a request through the whole pipeline, without a socket; never rejects but for a folder of routes that cannot
+   * be read. The routes are read at the first call. Works unbound.
+   */
+  readonly fetch: (request: Request, info?: PeerInfo) => Promise<Response>
+
+  /** Checks the options, all at once; touches neither disk nor network. Throws `TypeError` or `RangeError`. */
+  constructor(options: RouterOptions = {}) {
+    this.#app = createApp(resolveOptions(options))
+    this.fetch = async (request, info) => {
+      await this.ready()
+      return handle(this.#app, request, info)
+    }
+  }
+
+  /** Reads the routes, once. Rejects with `StartupError` when they cannot be served; a later call tries again. */
+  ready(): Promise<void> {
+    return this.#ready ??= prepareApp(this.#app).catch((error) => {
+      this.#ready = undefined
+      throw error
+    })
+  }
+
+  /**
+   * Adds middleware around every request, or around `path` and everything below it (`/admin`, `/admin/` and `/admin/**`
+   * are the same), in the order of the calls. Throws `TypeError` for a path that could never match.
+   */
+  use(...middleware: Middleware[]): this
+  use(path: string, ...middleware: Middleware[]): this
+  use(first: string | Middleware, ...rest: Middleware[]): this {
+    const covers = typeof first === 'string' ? compileGuard(first) : null
+    const added = typeof first === 'string' ? rest : [first, ...rest]
+    for (const run of added) {
+      if (typeof run !== 'function') {
+        throw new TypeError(`Cannot use middleware: it is ${Deno.inspect(run)}, want a function`)
+      }
+      this.#app.middleware.push({ covers, run })
+    }
+    return this
+  }
+
+  /** Listens to every event, one kind or one namespace (`route:*`). Gives a function that stops it, safe to call twice. */
+  on(listener: LifecycleListener): () => void
+  on<P extends EventPattern>(
+    pattern: P,
+    listener: (event: LifecycleEvent<KindsOf<P>>) => void | Promise<void>,
+  ): () => void
+  on(first: EventPattern | LifecycleListener, second?: LifecycleListener): () => void {
+    return typeof first === 'function'
+      ? subscribe(this.#app.bus, '*', first)
+      : subscribe(this.#app.bus, first, second as LifecycleListener)
+  }
+
+  /** Sets the error hook, asked after the folders' `_error.ts`. When it throws, the default page keeps the status. */
+  catch(hook: ErrorHandler): this {
+    if (typeof hook !== 'function') {
+      throw new TypeError(`Cannot catch errors: the hook is ${Deno.inspect(hook)}, want a function`)
+    }
+    this.#app.errorHook = hook
+    return this
+  }
+
+  /** One row for each method of each route, sorted by pattern, then method. Empty until the routes have been read. */
+  routes(): RouteRow[] {
+    return routeRows(this.#app.routes.table.routes)
+  }
+
+  /**
+   * Serves until `signal`, SIGINT, SIGTERM or SIGHUP, and resolves once accepted requests have been answered. Rejects with
+   * `StartupError` when it cannot start.
+   */
+  serve(options?: number | ServeOptions): Promise<void> {
+    return serveApp(this.#app, options, () => this.ready())
+  }
+
+  /** Stops workers and watchers; for a router that was used through `fetch`. */
+  async close(): Promise<void> {
+    this.#ready = undefined
+    await closeApp(this.#app)
+  }
+
+  /** `await using router = new Router()` closes it. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}

@@ -1,0 +1,67 @@
+import { emit, wants } from '../events/bus.ts'
+import { drain } from '../server/drain.ts'
+import { listen, resolveServe, type ServeOptions } from '../server/listen.ts'
+import { watchProcessErrors } from '../server/process_errors.ts'
+import { watchSignals } from '../server/signals.ts'
+import type { App } from './app.ts'
+import { expireAll } from './deadlines.ts'
+import { closeApp } from './lifecycle.ts'
+import { handle } from './pipeline.ts'
+
+/** Serves an app until it is told to stop; resolves when drained, with everything it holds released. */
+export async function serveApp(
+  app: App,
+  given: number | ServeOptions | undefined,
+  prepare: () => Promise<void>,
+): Promise<void> {
+  const options = resolveServe(given)
+  if (options.signal?.aborted) return
+  await prepare()
+  const stopped = Promise.withResolvers<string>()
+  const release: (() => void)[] = []
+  try {
+    const { server, address } = listen(options, (request, info) => handle(app, request, info))
+    release.push(watchSignals(stopped.resolve))
+    release.push(watchProcessErrors((origin, error) => {
+      console.error(`mayfly: ${origin}\n`, error)
+      if (wants(app.bus, 'process:error')) emit(app.bus, 'process:error', { origin, error })
+    }))
+    const onAbort = () => stopped.resolve('signal')
+    options.signal?.addEventListener('abort', onAbort, { once: true })
+    release.push(() => options.signal?.removeEventListener('abort', onAbort))
+    server.finished.then(() => stopped.resolve('closed'))
+    emit(app.bus, 'server:listening', address)
+    if (options.onListen === undefined) console.log(toBanner(options, address))
+    else options.onListen(address)
+    const reason = await stopped.promise
+    const { hostname, port } = address
+    emit(app.bus, 'server:shutdown', { hostname, port, reason })
+    await drain({
+      server,
+      sockets: app.host.sockets,
+      drainMs: app.options.drainMs,
+      cut: () => {
+        app.closing = true
+        expireAll(app.deadlines)
+        for (const cut of [...app.host.streams]) cut()
+      },
+    })
+  } finally {
+    for (const end of release) end()
+    await closeApp(app)
+  }
+}
+
+function toBanner(
+  options: ServeOptions,
+  { hostname, port, path }: { hostname: string; port: number; path?: string },
+) {
+  if (path !== undefined) return `mayfly: listening on ${path}`
+  const scheme = options.cert === undefined ? 'http' : 'https'
+  const host = hostname === '0.0.0.0' || hostname === '::'
+    ? 'localhost'
+    : hostname.includes(':')
+    ? `[${hostname}]`
+    : hostname
+  return `mayfly: listening on ${scheme}://${host}:${port}/`
+}

@@ -1,0 +1,34 @@
+import type { RequestContext } from '../context/context.ts'
+import { HttpError } from '../errors/http_error.ts'
+import type { App } from './app.ts'
+import { clearDeadline, setDeadline } from './deadlines.ts'
+import { answerError } from './failures.ts'
+
+/**
+ * The response, or 504 when it does not come in time, or 408 when the client's body still does not, or 503 when the server
+ * shuts down before it comes. The request's signal is aborted then, and a response that comes too late is closed unread.
+ */
+export function withDeadline(app: App, ctx: RequestContext, pending: Promise<Response>): Promise<Response> {
+  return new Promise((resolve) => {
+    let expired = false
+    const deadline = setDeadline(app.deadlines, () => {
+      expired = true
+      const error = toError(app, ctx)
+      ctx.abort ??= new AbortController()
+      ctx.abort.abort(error)
+      resolve(answerError(app, ctx, error, []))
+    })
+    pending.then((response) => {
+      clearDeadline(app.deadlines, deadline)
+      if (expired) response.body?.cancel().catch(() => {})
+      else resolve(response)
+    })
+  })
+}
+
+function toError(app: App, ctx: RequestContext): HttpError {
+  const headers = { connection: 'close' }
+  if (app.closing) return new HttpError(503, 'The server is shutting down', { headers })
+  if (ctx.readingBody) return new HttpError(408, 'The request body came too slowly', { headers })
+  return new HttpError(504, `No answer within ${app.options.requestTimeoutMs} ms`)
+}

@@ -1,0 +1,12 @@
+/**
+ * A fault of configuration or surroundings that keeps the server from starting: a missing folder, a port in use, two
+ * files with one pattern. Its message names the culprit and the mend, and it has no stack: there is nothing to debug.
+ */
+export class StartupError extends Error {
+  override readonly name = 'StartupError'
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.stack = `StartupError: ${message}`
+  }
+}

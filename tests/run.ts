@@ -1,0 +1,119 @@
+/**
+ * `deno task test`: every check that the project has, in one run. `--check` stops before the tests. What follows `--` goes
+ * to `deno test` (a file, `--filter name`).
+ *
+ * It ends with a line `N passed, N failed` and exits with 1 when anything failed.
+ */
+import { bold, green, red, yellow } from '@std/fmt/colors'
+import { fromFileUrl } from '@std/path'
+
+const ROOT = fromFileUrl(new URL('..', import.meta.url))
+
+interface Step {
+  readonly name: string
+  readonly command: string
+  readonly args: readonly string[]
+  readonly cwd?: string
+  /** Reads the numbers of tests from the step's output; without it the step counts as one. */
+  readonly count?: (output: string) => Count | undefined
+}
+
+interface Count {
+  passed: number
+  failed: number
+  skipped: number
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const split = args.indexOf('--')
+  const flags = split === -1 ? args : args.slice(0, split)
+  const forTests = split === -1 ? [] : args.slice(split + 1)
+  const steps = [...checkSteps(), ...(flags.includes('--check') ? [] : testSteps(forTests))]
+  const total: Count = { passed: 0, failed: 0, skipped: 0 }
+  const broken: string[] = []
+  for (const step of steps) {
+    const count = await runStep(step)
+    total.passed += count.passed
+    total.failed += count.failed
+    total.skipped += count.skipped
+    if (count.failed > 0) broken.push(step.name)
+  }
+  if (broken.length > 0) console.log(red(`\nfailed: ${broken.join(', ')}`))
+  const skipped = total.skipped === 0 ? '' : `, ${total.skipped} skipped`
+  console.log(`\n${total.passed} passed, ${total.failed} failed${skipped}`)
+  return total.failed === 0 ? 0 : 1
+}
+
+function checkSteps(): Step[] {
+  const deno = Deno.execPath()
+  return [
+    { name: 'format', command: deno, args: ['fmt', '--check'] },
+    { name: 'lint', command: deno, args: ['lint'] },
+    {
+      name: 'types',
+      command: deno,
+      args: ['check', '--quiet', 'mod.ts', 'src', 'benchmark', 'routes', 'tests'],
+    },
+  ]
+}
+
+function testSteps(args: readonly string[]): Step[] {
+  return [{
+    name: 'tests',
+    command: Deno.execPath(),
+    args: ['test', '--allow-all', '--no-check', ...(args.length > 0 ? args : ['tests'])],
+    count: countDenoTests,
+  }]
+}
+
+async function runStep(step: Step): Promise<Count> {
+  console.log(bold(`\n== ${step.name}`))
+  const child = new Deno.Command(step.command, {
+    args: [...step.args],
+    cwd: step.cwd ?? ROOT,
+    stdin: 'null',
+    stdout: 'piped',
+    stderr: 'piped',
+    env: { NO_COLOR: '1' },
+  }).spawn()
+  const [stdout, stderr, status] = await Promise.all([
+    pass(child.stdout, Deno.stdout),
+    pass(child.stderr, Deno.stderr),
+    child.status,
+  ])
+  const count = step.count?.(stdout + stderr) ?? { passed: status.success ? 1 : 0, failed: 0, skipped: 0 }
+  // A run that died before its summary has failed, whatever it counted.
+  if (!status.success && count.failed === 0) count.failed = 1
+  const verdict = status.success ? green('ok') : red(`failed with code ${status.code}`)
+  const skipped = count.skipped === 0 ? '' : yellow(`, ${count.skipped} skipped`)
+  console.log(`== ${step.name}: ${verdict}${skipped}`)
+  return count
+}
+
+/** Copies a child's output to ours while it comes, and gives it whole. */
+async function pass(
+  from: ReadableStream<Uint8Array<ArrayBuffer>>,
+  to: { writeSync(data: Uint8Array): number },
+) {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of from) {
+    for (let sent = 0; sent < chunk.length;) sent += to.writeSync(chunk.subarray(sent))
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text
+}
+
+/** The last summary of `deno test`: `ok | 12 passed (3 steps) | 0 failed | 1 ignored (2s)`. */
+function countDenoTests(output: string): Count | undefined {
+  const summaries = [
+    ...output.matchAll(
+      /\| (\d+) passed(?: \(\d+ steps?\))? \| (\d+) failed(?: \(\d+ steps?\))?(?: \| (\d+) ignored)?/g,
+    ),
+  ]
+  const last = summaries.at(-1)
+  if (last === undefined) return undefined
+  return { passed: Number(last[1]), failed: Number(last[2]), skipped: Number(last[3] ?? 0) }
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args))
