@@ -29,13 +29,29 @@ pub struct Protection {
 
 impl Protection {
     /// No access at all.
-    pub const NONE: Self = Self { read: false, write: false, execute: false };
+    pub const NONE: Self = Self {
+        read: false,
+        write: false,
+        execute: false,
+    };
     /// Loads only.
-    pub const READ: Self = Self { read: true, write: false, execute: false };
+    pub const READ: Self = Self {
+        read: true,
+        write: false,
+        execute: false,
+    };
     /// Loads and stores.
-    pub const READ_WRITE: Self = Self { read: true, write: true, execute: false };
+    pub const READ_WRITE: Self = Self {
+        read: true,
+        write: true,
+        execute: false,
+    };
     /// Loads and instruction fetches.
-    pub const READ_EXECUTE: Self = Self { read: true, write: false, execute: true };
+    pub const READ_EXECUTE: Self = Self {
+        read: true,
+        write: false,
+        execute: true,
+    };
 
     /// Whether any access is allowed.
     #[must_use]
@@ -46,7 +62,11 @@ impl Protection {
     /// The low three bits of Linux's `PROT_*`.
     #[must_use]
     pub fn from_bits(bits: u64) -> Self {
-        Self { read: bits & 1 != 0, write: bits & 2 != 0, execute: bits & 4 != 0 }
+        Self {
+            read: bits & 1 != 0,
+            write: bits & 2 != 0,
+            execute: bits & 4 != 0,
+        }
     }
 }
 
@@ -139,7 +159,13 @@ pub trait Machine {
     ///
     /// # Errors
     /// [`OutOfMemory`]; pages before the one that failed stay mapped.
-    fn map(&mut self, start: u64, pages: u64, backing: Backing<'_>, protection: Protection) -> Result<(), OutOfMemory>;
+    fn map(
+        &mut self,
+        start: u64,
+        pages: u64,
+        backing: Backing<'_>,
+        protection: Protection,
+    ) -> Result<(), OutOfMemory>;
 
     /// Removes all mappings of the range and frees its private pages. Absent pages are no error. Cost follows the pages present, not
     /// the length: the range may be many GiB.
@@ -198,7 +224,10 @@ pub trait Machine {
     ///
     /// # Errors
     /// `Err(())` when the processor would refuse it (reserved bits in the header or MXCSR); the old state stays.
-    #[allow(clippy::result_unit_err, reason = "there is one way to fail and one answer to it")]
+    #[allow(
+        clippy::result_unit_err,
+        reason = "there is one way to fail and one answer to it"
+    )]
     fn load_vector_state(&mut self, image: &[u8]) -> Result<(), ()>;
 
     /// A counter that never goes backwards: what `rdtsc` reads in the guest.
