@@ -2,7 +2,8 @@ import type { RequestState } from '../context/state.ts'
 import { StartupError } from '../errors/startup_error.ts'
 import { createBus, emit, wants } from '../events/bus.ts'
 import { RouteNamesError } from '../router/classify.ts'
-import { loadRoutes, type RouteNotice } from '../router/load.ts'
+import { loadRoutes } from '../router/load.ts'
+import type { RouteNotice } from '../router/notice.ts'
 import type { App } from './app.ts'
 import { createDeadlines } from './deadlines.ts'
 import { isProduction } from './environment.ts'
@@ -50,6 +51,9 @@ export async function prepareApp(app: App): Promise<void> {
       onNotice: (notice) => notify(app, notice),
     })
     app.routes = toRoutes(table, app.options.maxParamLength)
+    for (const { file, pattern, error } of table.routes) {
+      if (error === null) emit(app.bus, 'route:loaded', { file, pattern })
+    }
   } catch (error) {
     throw toStartupError(error)
   }

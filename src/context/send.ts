@@ -109,11 +109,10 @@ export function respond(
     for (const [name, value] of state.pending.single) headers.set(name, value)
   }
   if (init?.headers !== undefined) setAll(headers, new Headers(init.headers))
-  return new Response(body, {
-    status: init?.status ?? (state.status || 200),
-    statusText: init?.statusText,
-    headers,
-  })
+  const head = state.method === 'HEAD' && typeof body === 'string'
+  if (head) headers.set('content-length', String(new TextEncoder().encode(body).length))
+  const status = init?.status ?? (state.status || 200)
+  return new Response(head ? null : body, { status, statusText: init?.statusText, headers })
 }
 
 function setAll(headers: Headers, from: Headers): void {
