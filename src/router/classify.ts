@@ -1,5 +1,13 @@
 import type { Crawl, CrawledFile } from './crawl.ts'
-import { expandOptional, parseSegment, type Pattern, shapeOf, toPattern } from './pattern.ts'
+import {
+  expandOptional,
+  parsePattern,
+  parseSegment,
+  type Pattern,
+  type Segment,
+  shapeOf,
+  toPattern,
+} from './pattern.ts'
 
 /** A route file and what its place says about it. */
 export interface RouteFile {
@@ -42,18 +50,18 @@ export function classify(crawl: Crawl): Classified {
   for (const folder of crawl.folders.values()) {
     for (const twins of [folder.middleware, folder.errors]) {
       if (twins.length < 2) continue
-      const names = twins.map((twin) => `'${shownFile(crawl, twin.relative)}'`).join(' and ')
+      const names = twins.map((twin) => `'${shownFile(crawl.name, twin.relative)}'`).join(' and ')
       problems.push(`${names} in one folder, wanted one of them: remove the others`)
     }
   }
   for (const { relative, path } of crawl.files) {
     try {
       const pattern = patternOf(relative)
-      const file = shownFile(crawl, relative)
+      const file = shownFile(crawl.name, relative)
       files.push({ file, path, pattern, ...chainsOf(crawl, relative) })
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error
-      problems.push(`'${shownFile(crawl, relative)}': ${error.message}`)
+      problems.push(`'${shownFile(crawl.name, relative)}': ${error.message}`)
     }
   }
   problems.push(...findDuplicates(files))
@@ -82,8 +90,9 @@ function isGroup(part: string, where: string): boolean {
   return false
 }
 
-function shownFile(crawl: Crawl, relative: string): string {
-  return `${crawl.name.replace(/[\\/]+$/, '').replace(/^\.\//, '')}/${relative}`
+/** A file below the routes folder as people name it: `routes/users.ts`. */
+export function shownFile(routesDir: string, relative: string): string {
+  return `${routesDir.replace(/[\\/]+$/, '').replace(/^\.\//, '')}/${relative}`
 }
 
 function chainsOf(crawl: Crawl, relative: string): { middleware: CrawledFile[]; errors: CrawledFile[] } {
@@ -117,4 +126,29 @@ function findDuplicates(files: readonly RouteFile[]): string[] {
     messages.add(`${names} answer the same paths, wanted one file for a pattern: remove or rename the others`)
   }
   return [...messages]
+}
+
+/** Messages for each mount (a route that takes all paths below its pattern) whose paths a catch-all file claims. */
+export function findMountClashes(
+  mounts: readonly { file: string; pattern: string }[],
+  others: readonly { file: string; pattern: string }[],
+): string[] {
+  const owners = new Map<string, { file: string; pattern: string }>()
+  for (const other of others) {
+    for (const segments of expandOptional(parsePattern(other.pattern))) owners.set(shapeOf(segments), other)
+  }
+  const messages = new Set<string>()
+  for (const mount of mounts) {
+    for (const segments of expandOptional(parsePattern(mount.pattern))) {
+      if (segments.at(-1)?.kind === 'catchAll') continue
+      const below: Segment = { kind: 'catchAll', name: '', optional: false }
+      const owner = owners.get(shapeOf([...segments, below]))
+      if (owner === undefined || owner.file === mount.file) continue
+      messages.add(
+        `'${mount.file}' takes all paths below ${mount.pattern} by its default export, and '${owner.file}' ` +
+          `(${owner.pattern}) too, wanted one of them: remove or rename the other`,
+      )
+    }
+  }
+  return [...messages].sort()
 }

@@ -1,3 +1,4 @@
+import { SourceError } from './load_error.ts'
 import { isMethod, type Method } from './methods.ts'
 
 /** What a module exports, found without running it. */
@@ -48,7 +49,7 @@ export function mayBeIsolated(source: string): boolean {
  * import shrinks to its else branch only if the export is a constant, and false. All else counts as isolated.
  * Names that come through `export *` are not seen.
  *
- * Throws `SyntaxError` with esbuild's message as `path:line:column: text` if the module does not parse.
+ * Throws `SourceError` with esbuild's message and its place if the module does not parse.
  */
 export async function readExports(path: string, source: string): Promise<StaticExports> {
   const route = { contents: source, loader: path.slice(path.lastIndexOf('.') + 1).replace('mjs', 'js') }
@@ -101,7 +102,7 @@ async function build(path: string, options: Record<string, unknown>): ReturnType
     const [first] = (error as { errors?: BuildMessage[] }).errors ?? []
     if (first === undefined) throw error
     const { line, column } = first.location ?? { line: 1, column: 0 }
-    throw new SyntaxError(`${path}:${line}:${column + 1}: ${first.text}`, { cause: error })
+    throw new SourceError(first.text, { file: path, line, column: column + 1 }, error)
   }
 }
 

@@ -1,7 +1,16 @@
-import { toFileUrl } from '@std/path'
-import { classify, type RouteFile, RouteNamesError } from './classify.ts'
-import { crawl, type CrawledFile } from './crawl.ts'
-import { reasonOf, RouteLoadError } from './load_error.ts'
+import { classify, findMountClashes, type RouteFile, RouteNamesError, shownFile } from './classify.ts'
+import { crawl } from './crawl.ts'
+import {
+  createLoadCache,
+  forgetOthers,
+  type LoadCache,
+  loadCached,
+  type LoadPass,
+  type ModuleVersions,
+  type Tried,
+} from './load_cache.ts'
+import type { RouteLoadError } from './load_error.ts'
+import type { RouteNotice } from './notice.ts'
 import {
   loadErrorHandler,
   loadMiddleware,
@@ -22,7 +31,7 @@ export interface LoadedRoute extends Omit<RouteModule, 'notes'> {
   readonly middleware: readonly RouteFunction[]
   /** From the `_error` files above, innermost folder first. */
   readonly errorHandlers: readonly RouteFunction[]
-  /** Why the pattern answers 500, or null. A broken route has no methods. */
+  /** Why the pattern answers 500, or null. A broken route has no methods and is no mount. */
   readonly error: RouteLoadError | null
   /** Grows when the file or anything that it imports changes; 0 at start. */
   readonly version: number
@@ -35,64 +44,16 @@ export interface RouteTable {
   readonly routes: readonly LoadedRoute[]
 }
 
-/** Something to tell about a file, named as the lifecycle event that it becomes. */
-export interface RouteNotice {
-  readonly kind:
-    | 'route:loaded'
-    | 'route:reloaded'
-    | 'route:removed'
-    | 'route:skipped'
-    | 'route:error'
-    | 'reload:error'
-  readonly file: string
-  /** '' for a `_middleware` or `_error` file and for the folder as a whole. */
-  readonly pattern: string
-  /** Why, for `route:skipped`. */
-  readonly reason?: string
-  readonly error?: Error
-}
-
-/** Gives each file the URL to import; hot reload puts a version into it. */
-export interface ModuleVersions {
-  versionOf(path: string): number
-  urlOf(path: string): string
-  /** Called before a file that is not imported, and so resolves nothing, is read. */
-  noteRead(path: string): void
-}
-
-/** What earlier loads brought, by absolute path. */
-export interface LoadCache {
-  readonly routes: Map<string, CacheEntry<RouteModule>>
-  readonly middleware: Map<string, CacheEntry<RouteFunction[]>>
-  readonly errors: Map<string, CacheEntry<RouteFunction>>
-}
-
-/** The last try for a file, and the last one that worked. */
-export interface CacheEntry<V> {
-  version: number
-  value: V | null
-  error: RouteLoadError | null
-}
-
-/** Makes the empty cache of a first load. */
-export function createLoadCache(): LoadCache {
-  return { routes: new Map(), middleware: new Map(), errors: new Map() }
-}
-
-const firstVersions: ModuleVersions = {
-  versionOf: () => 0,
-  urlOf: (path) => toFileUrl(path).href,
-  noteRead: () => {},
-}
-
 /** Options of {@link loadRoutes}. */
 export interface LoadOptions {
   readonly routesDir: string
   readonly onNotice?: (notice: RouteNotice) => void
-  /** Reloads pass what the last load left. */
+  /** What the last load left, for a reload. */
   readonly cache?: LoadCache
   readonly versions?: ModuleVersions
 }
+
+const firstVersions: ModuleVersions = { versionOf: () => 0, noteRead: () => {} }
 
 /**
  * Crawls `routesDir` and imports its route files, one after another in sorted order.
@@ -105,101 +66,78 @@ export interface LoadOptions {
  * Throws `RouteNamesError` on malformed or doubled names, `Deno.errors.NotFound` without the folder.
  */
 export async function loadRoutes(options: LoadOptions): Promise<RouteTable> {
-  const { onNotice = () => {}, cache = createLoadCache(), versions = firstVersions } = options
-  const crawled = await crawl(options.routesDir)
+  const { routesDir, onNotice = () => {}, cache = createLoadCache(), versions = firstVersions } = options
+  const crawled = await crawl(routesDir)
   const { files, problems } = classify(crawled)
-  if (problems.length > 0) throw new RouteNamesError(options.routesDir, problems)
-  const load: Load = { cache, versions, onNotice, visited: new Set() }
+  if (problems.length > 0) throw new RouteNamesError(routesDir, problems)
+  const pass: LoadPass = { versions, onNotice, visited: new Set() }
   const routes: LoadedRoute[] = []
   for (const file of files) {
-    const route = await loadRoute(load, file, crawled.name)
+    const route = await loadRoute(pass, cache, file, routesDir)
     if (route !== null) routes.push(route)
   }
-  for (const entries of [cache.routes, cache.middleware, cache.errors]) {
-    for (const path of entries.keys()) if (!load.visited.has(path)) entries.delete(path)
+  for (const { file, pattern, value, error } of forgetOthers(pass, cache.routes)) {
+    if (error !== null || serves(value)) onNotice({ kind: 'route:removed', file, pattern })
   }
+  for (const { file } of [...forgetOthers(pass, cache.middleware), ...forgetOthers(pass, cache.errors)]) {
+    onNotice({ kind: 'route:removed', file, pattern: '' })
+  }
+  const clashes = findMountClashes(routes.filter((route) => route.mount), routes)
+  if (clashes.length > 0) throw new RouteNamesError(routesDir, clashes)
   return { root: crawled.root, routes }
 }
 
-interface Load {
-  readonly cache: LoadCache
-  readonly versions: ModuleVersions
-  readonly onNotice: (notice: RouteNotice) => void
-  /** Files of this load; the cache forgets the others. */
-  readonly visited: Set<string>
-}
-
-async function loadRoute(load: Load, file: RouteFile, routesDir: string): Promise<LoadedRoute | null> {
-  const name = file.file
-  const pattern = file.pattern.text
-  const entry = await cached(load, load.cache.routes, file.path, name, pattern, loadRouteModule)
-  const module = entry.value
-  if (entry.fresh && module !== null && entry.error === null) {
-    for (const reason of module.notes) load.onNotice({ kind: 'route:skipped', file: name, pattern, reason })
-  }
-  if (module !== null && module.methods.length === 0 && !module.mount) return null
+/** The route of a file, or null if it serves nothing. */
+async function loadRoute(
+  pass: LoadPass,
+  cache: LoadCache,
+  at: RouteFile,
+  routesDir: string,
+): Promise<LoadedRoute | null> {
+  const { file, path, pattern: { text: pattern } } = at
+  const tried = await loadCached(pass, cache.routes, { path, file, pattern }, loadRouteModule)
+  tellOfRoute(pass, tried)
+  const { value: module, version } = tried.entry
+  if (module !== null && !serves(module)) return null
   const middleware: RouteFunction[] = []
-  let error = module === null ? entry.error : null
-  for (const above of file.middleware) {
-    const shown = shownName(routesDir, above)
-    const found = await cached(load, load.cache.middleware, above.path, shown, '', loadMiddleware)
-    if (found.value !== null) middleware.push(...found.value)
-    else error ??= found.error
+  let error = module === null ? tried.entry.error : null
+  for (const above of at.middleware) {
+    const place = { path: above.path, file: shownFile(routesDir, above.relative), pattern: '' }
+    const found = await loadCached(pass, cache.middleware, place, loadMiddleware)
+    tellOfChain(pass, found)
+    if (found.entry.value !== null) middleware.push(...found.entry.value)
+    else error ??= found.entry.error
   }
   const errorHandlers: RouteFunction[] = []
-  for (const above of file.errors) {
-    const shown = shownName(routesDir, above)
-    const found = await cached(load, load.cache.errors, above.path, shown, '', loadErrorHandler)
-    if (found.value !== null) errorHandlers.push(found.value)
+  for (const above of at.errors) {
+    const place = { path: above.path, file: shownFile(routesDir, above.relative), pattern: '' }
+    const found = await loadCached(pass, cache.errors, place, loadErrorHandler)
+    tellOfChain(pass, found)
+    if (found.entry.value !== null) errorHandlers.push(found.entry.value)
   }
-  const broken = error !== null || module === null
-  return {
-    file: name,
-    path: file.path,
-    pattern,
-    methods: broken ? [] : module.methods,
-    handlers: broken ? {} : module.handlers,
-    mount: broken ? false : module.mount,
-    fetch: broken ? null : module.fetch,
-    isolated: module?.isolated ?? false,
-    middleware,
-    errorHandlers,
-    error,
-    version: entry.version,
+  const common = { file, path, pattern, middleware, errorHandlers, error, version }
+  if (module === null || error !== null) {
+    const isolated = module?.isolated ?? false
+    return { ...common, methods: [], handlers: {}, mount: false, fetch: null, isolated }
   }
+  const { methods, handlers, mount, fetch, isolated } = module
+  return { ...common, methods, handlers, mount, fetch, isolated }
 }
 
-function shownName(routesDir: string, file: CrawledFile): string {
-  return `${routesDir.replace(/[\\/]+$/, '').replace(/^\.\//, '')}/${file.relative}`
+function serves(module: RouteModule | null): boolean {
+  return module !== null && (module.methods.length > 0 || module.mount)
 }
 
-type Loader<V> = (file: string, path: string, url: string) => Promise<V>
+function tellOfRoute(pass: LoadPass, { entry, tried }: Tried<RouteModule>): void {
+  if (tried === undefined || entry.error !== null) return
+  const { file, pattern, value } = entry
+  const served = tried.before !== null && (tried.before.error !== null || serves(tried.before.value))
+  for (const reason of value!.notes) pass.onNotice({ kind: 'route:skipped', file, pattern, reason })
+  if (serves(value)) pass.onNotice({ kind: served ? 'route:reloaded' : 'route:loaded', file, pattern })
+  else if (served) pass.onNotice({ kind: 'route:removed', file, pattern })
+}
 
-/** The entry of a file, tried anew if its version changed; `fresh` says that this call did. */
-async function cached<V>(
-  load: Load,
-  entries: Map<string, CacheEntry<V>>,
-  path: string,
-  file: string,
-  pattern: string,
-  loader: Loader<V>,
-): Promise<CacheEntry<V> & { fresh: boolean }> {
-  load.visited.add(path)
-  const version = load.versions.versionOf(path)
-  const known = entries.get(path)
-  if (known !== undefined && known.version === version) return { ...known, fresh: false }
-  load.versions.noteRead(path)
-  const entry: CacheEntry<V> = { version, value: null, error: null }
-  try {
-    entry.value = await loader(file, path, load.versions.urlOf(path))
-  } catch (error) {
-    entry.error = error instanceof RouteLoadError
-      ? error
-      : new RouteLoadError(file, reasonOf(error), { cause: error })
-    entry.value = known?.value ?? null
-    const kind = known === undefined ? 'route:error' : 'reload:error'
-    load.onNotice({ kind, file, pattern, error: entry.error })
-  }
-  entries.set(path, entry)
-  return { ...entry, fresh: true }
+function tellOfChain<V>(pass: LoadPass, { entry, tried }: Tried<V>): void {
+  if (tried === undefined || tried.before === null || entry.error !== null) return
+  pass.onNotice({ kind: 'route:reloaded', file: entry.file, pattern: '' })
 }

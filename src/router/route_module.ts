@@ -1,6 +1,7 @@
 import { isMethod, type Method, METHODS } from './methods.ts'
+import { toFileUrl } from '@std/path'
 import { mayBeIsolated, readExports } from './isolated.ts'
-import { placeOf, reasonOf, RouteLoadError } from './load_error.ts'
+import { placeOf, placeOfName, reasonOf, RouteLoadError } from './load_error.ts'
 
 /** A handler, middleware or error hook. This room never calls one and so does not know its arguments. */
 // deno-lint-ignore no-explicit-any
@@ -36,39 +37,36 @@ const FOREIGN = new Set([
   'QUERY',
 ])
 
-/** Mayfly's own sources, whose frames do not explain a failed import. */
-const OWN = new URL('./', import.meta.url).pathname
-
 /**
- * Loads a route file. `url` is what to import: the file's URL, with a version when it was loaded before.
+ * Loads a route file: `file` is its name for people, `path` its absolute path.
  *
  * A file that exports `isolated` is read, never imported. Throws `RouteLoadError`.
  */
-export async function loadRouteModule(file: string, path: string, url: string): Promise<RouteModule> {
+export async function loadRouteModule(file: string, path: string): Promise<RouteModule> {
   const source = await readSource(file, path)
   if (mayBeIsolated(source)) {
     const exports = await readExports(path, source).catch((error) => {
-      throw failure(file, path, error)
+      throw failure(file, error)
     })
     if (exports.isolated) {
       const { methods, hasDefault } = exports
       return { methods, handlers: {}, mount: hasDefault, fetch: null, isolated: true, notes: [] }
     }
   }
-  const namespace = await importModule(file, path, url)
+  const namespace = await importModule(file, path)
   if (namespace.isolated) {
     throw new RouteLoadError(
       file,
       `its 'isolated' comes from another module, wanted 'export const isolated = true' in the file itself: the router must see it before it runs the file`,
-      { place: { file: path, line: 1, column: 1 } },
+      { place: placeOfName(source, path, 'isolated') },
     )
   }
-  return toRouteModule(file, path, namespace)
+  return toRouteModule(file, path, source, namespace)
 }
 
 /** The middleware that a `_middleware` file exports by default. Throws `RouteLoadError`. */
-export async function loadMiddleware(file: string, path: string, url: string): Promise<RouteFunction[]> {
-  const { default: value } = await importModule(file, path, url)
+export async function loadMiddleware(file: string, path: string): Promise<RouteFunction[]> {
+  const { default: value } = await importModule(file, path)
   const list = Array.isArray(value) ? value : [value]
   if (list.length > 0 && list.every((item) => typeof item === 'function')) return list as RouteFunction[]
   throw new RouteLoadError(
@@ -78,8 +76,8 @@ export async function loadMiddleware(file: string, path: string, url: string): P
 }
 
 /** The error hook that an `_error` file exports by default. Throws `RouteLoadError`. */
-export async function loadErrorHandler(file: string, path: string, url: string): Promise<RouteFunction> {
-  const { default: value } = await importModule(file, path, url)
+export async function loadErrorHandler(file: string, path: string): Promise<RouteFunction> {
+  const { default: value } = await importModule(file, path)
   if (typeof value === 'function') return value as RouteFunction
   throw new RouteLoadError(
     file,
@@ -91,30 +89,34 @@ async function readSource(file: string, path: string): Promise<string> {
   try {
     return await Deno.readTextFile(path)
   } catch (error) {
-    throw failure(file, path, error)
+    throw failure(file, error)
   }
 }
 
-async function importModule(file: string, path: string, url: string): Promise<Record<string, unknown>> {
+async function importModule(file: string, path: string): Promise<Record<string, unknown>> {
   try {
-    return await import(url)
+    return await import(toFileUrl(path).href)
   } catch (error) {
-    throw failure(file, path, error)
+    throw failure(file, error)
   }
 }
 
-function failure(file: string, path: string, error: unknown): RouteLoadError {
-  const place = placeOf(error, (where) => where.startsWith(OWN)) ?? { file: path, line: 1, column: 1 }
-  return new RouteLoadError(file, reasonOf(error), { cause: error, place })
+function failure(file: string, error: unknown): RouteLoadError {
+  return new RouteLoadError(file, reasonOf(error), { cause: error, place: placeOf(error) })
 }
 
-function toRouteModule(file: string, path: string, namespace: Record<string, unknown>): RouteModule {
+function toRouteModule(
+  file: string,
+  path: string,
+  source: string,
+  namespace: Record<string, unknown>,
+): RouteModule {
   const handlers: Partial<Record<Method, RouteFunction>> = Object.create(null)
   const notes: string[] = []
   for (const [name, value] of Object.entries(namespace)) {
     if (isMethod(name)) {
       if (typeof value !== 'function') {
-        const place = { file: path, line: 1, column: 1 }
+        const place = placeOfName(source, path, name)
         throw new RouteLoadError(file, `its export ${name} is ${kindOf(value)}, wanted a function`, { place })
       }
       handlers[name] = value as RouteFunction

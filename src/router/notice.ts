@@ -1,0 +1,20 @@
+/** Something to tell about a file, named as the lifecycle event that it becomes. */
+export interface RouteNotice {
+  readonly kind: NoticeKind
+  /** As shown to people: `routes/users.ts`. */
+  readonly file: string
+  /** '' for a `_middleware` or `_error` file and for the folder as a whole. */
+  readonly pattern: string
+  /** Why, for `route:skipped`. */
+  readonly reason?: string
+  /** For `route:error` and `reload:error`. */
+  readonly error?: Error
+}
+
+export type NoticeKind =
+  | 'route:loaded'
+  | 'route:reloaded'
+  | 'route:removed'
+  | 'route:skipped'
+  | 'route:error'
+  | 'reload:error'
