@@ -22,11 +22,20 @@ export interface Deadlines {
   head: Deadline | null
   tail: Deadline | null
   timer: ReturnType<typeof setTimeout> | undefined
+  /** True while {@linkcode armSoon} waits. */
+  arming: boolean
 }
 
 /** A queue for deadlines of `timeoutMs`; they expire up to a quarter of that late, never early. 0: only by {@linkcode expireAll}. */
 export function createDeadlines(timeoutMs: number): Deadlines {
-  return { tickMs: Math.ceil(timeoutMs / TICKS), now: 0, head: null, tail: null, timer: undefined }
+  return {
+    tickMs: Math.ceil(timeoutMs / TICKS),
+    now: 0,
+    head: null,
+    tail: null,
+    timer: undefined,
+    arming: false,
+  }
 }
 
 /** Expires every pending request at once. */
@@ -40,7 +49,7 @@ export function setDeadline(queue: Deadlines, expire: () => void): Deadline {
   if (queue.tail === null) queue.head = entry
   else queue.tail.after = entry
   queue.tail = entry
-  if (queue.timer === undefined && queue.tickMs > 0) arm(queue)
+  if (queue.timer === undefined && !queue.arming && queue.tickMs > 0) armSoon(queue)
   return entry
 }
 
@@ -62,6 +71,22 @@ function expireHead(queue: Deadlines, head: Deadline): void {
   const { expire } = head
   clearDeadline(queue, head)
   expire?.()
+}
+
+/**
+ * Sets the timer a few microtasks later, when something still pends: most handlers that are async by their signature only
+ * have answered by then, and a timer costs more than they do.
+ */
+function armSoon(queue: Deadlines): void {
+  queue.arming = true
+  Promise.resolve().then(pause).then(pause).then(() => {
+    queue.arming = false
+    if (queue.head !== null && queue.timer === undefined) arm(queue)
+  })
+}
+
+function pause(): Promise<void> {
+  return Promise.resolve()
 }
 
 function arm(queue: Deadlines): void {

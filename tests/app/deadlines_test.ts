@@ -28,10 +28,18 @@ Deno.test('a cleared deadline never expires, wherever it stands in the queue', a
   assertEquals(queue.timer, undefined)
 })
 
-Deno.test('the timer stops with the last pending request', () => {
+Deno.test('a request that ends within its turn sets no timer', async () => {
+  const queue = createDeadlines(1000)
+  clearDeadline(queue, setDeadline(queue, () => {}))
+  await sleep(0)
+  assertEquals([queue.timer, queue.arming], [undefined, false])
+})
+
+Deno.test('the timer stops with the last pending request', async () => {
   const queue = createDeadlines(1000)
   const first = setDeadline(queue, () => {})
   const second = setDeadline(queue, () => {})
+  await sleep(0)
   clearDeadline(queue, first)
   assert(queue.timer !== undefined)
   clearDeadline(queue, second)
