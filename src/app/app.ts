@@ -1,4 +1,4 @@
-import type { ContextHost } from '../context/host.ts'
+import type { ContextHost } from '../context/state.ts'
 import type { ErrorHandler, Middleware } from '../context/types.ts'
 import type { EventBus } from '../events/bus.ts'
 import type { RouteTable } from '../router/load.ts'

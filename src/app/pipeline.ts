@@ -11,7 +11,7 @@
  */
 import { RequestContext } from '../context/context.ts'
 import { applyPending, toMutable } from '../context/headers.ts'
-import type { PeerInfo } from '../context/host.ts'
+import type { PeerInfo } from '../context/state.ts'
 import type { Awaitable, ErrorHandler, Middleware, Next } from '../context/types.ts'
 import { HttpError } from '../errors/http_error.ts'
 import { wants } from '../events/bus.ts'

@@ -1,4 +1,4 @@
-import type { PeerInfo } from '../context/host.ts'
+import type { PeerInfo } from '../context/state.ts'
 import type { ErrorHandler, Middleware } from '../context/types.ts'
 import type { EventPattern } from '../events/bus.ts'
 import { subscribe } from '../events/bus.ts'

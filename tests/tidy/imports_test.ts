@@ -1,0 +1,76 @@
+import { assert, assertEquals } from '@std/assert'
+import { readSources, roomOf, type SourceFile } from './source_tree.ts'
+
+/** Which rooms a room may import; the table in ARCHITECTURE.md says the same. */
+const ALLOWED: Readonly<Record<string, readonly string[]>> = {
+  app: [
+    'server',
+    'middleware',
+    'static',
+    'context',
+    'router',
+    'dve',
+    'worker',
+    'errors',
+    'events',
+    'isolate',
+  ],
+  cli: ['app', 'dve', 'errors', 'events', 'router', 'server'],
+  server: ['errors', 'events'],
+  middleware: ['context', 'errors', 'events'],
+  static: ['context', 'errors'],
+  isolate: ['context', 'errors', 'events'],
+  context: ['errors', 'events'],
+  worker: ['context', 'errors', 'events'],
+  router: [],
+  dve: [],
+  errors: [],
+  events: [],
+  std: [],
+}
+
+Deno.test('rooms import only what lies below them', async () => {
+  const wrong: string[] = []
+  for (const { path, imports } of await readSources()) {
+    const room = roomOf(path)
+    assert(room in ALLOWED, `${path}: no rule for the room ${room}, want one in ALLOWED`)
+    for (const target of imports) {
+      const other = roomOf(target)
+      if (other !== room && !ALLOWED[room].includes(other)) wrong.push(`${path} -> ${target}`)
+    }
+  }
+  assertEquals(wrong, [])
+})
+
+Deno.test('no file imports itself by a detour', async () => {
+  const sources = new Map((await readSources()).map((source) => [source.path, source]))
+  const cycles = findCycles(sources)
+  assertEquals(cycles, [])
+})
+
+Deno.test('findCycles sees a cycle', () => {
+  const files: SourceFile[] = [['a', 'b'], ['b', 'c'], ['c', 'a'], ['d', 'a']].map(([path, target]) => ({
+    path,
+    text: '',
+    imports: [target],
+    runtimeImports: [target],
+  }))
+  assertEquals(findCycles(new Map(files.map((file) => [file.path, file]))), ['a -> b -> c -> a'])
+})
+
+function findCycles(sources: ReadonlyMap<string, SourceFile>): string[] {
+  const done = new Set<string>()
+  const cycles: string[] = []
+  const visit = (path: string, trail: readonly string[]): void => {
+    const at = trail.indexOf(path)
+    if (at !== -1) {
+      cycles.push([...trail.slice(at), path].join(' -> '))
+      return
+    }
+    if (done.has(path)) return
+    for (const target of sources.get(path)?.imports ?? []) visit(target, [...trail, path])
+    done.add(path)
+  }
+  for (const path of sources.keys()) visit(path, [])
+  return cycles
+}

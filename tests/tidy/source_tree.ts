@@ -1,0 +1,49 @@
+/** Reads the project's own sources for the tests that keep the repository's rules. */
+import { dirname, fromFileUrl, join, relative } from '@std/path'
+
+export const ROOT = fromFileUrl(new URL('../..', import.meta.url))
+
+const SKIPPED = new Set(['node_modules', 'target', 'results', 'screenshots', '.git'])
+
+/** A source file and what it imports of the project, paths from the root. */
+export interface SourceFile {
+  readonly path: string
+  readonly text: string
+  readonly imports: readonly string[]
+  /** Imports that exist at run time, without `import type`. */
+  readonly runtimeImports: readonly string[]
+}
+
+/** Every file below `folder` whose name ends in one of `endings`, sorted. */
+export async function findFiles(folder: string, endings: readonly string[]): Promise<string[]> {
+  const found: string[] = []
+  for await (const entry of Deno.readDir(join(ROOT, folder))) {
+    if (SKIPPED.has(entry.name)) continue
+    const path = join(folder, entry.name)
+    if (entry.isDirectory) found.push(...await findFiles(path, endings))
+    else if (endings.some((ending) => entry.name.endsWith(ending))) found.push(path)
+  }
+  return found.sort()
+}
+
+/** The sources below `src` with their imports. */
+export async function readSources(): Promise<SourceFile[]> {
+  const paths = (await findFiles('src', ['.ts'])).filter((path) => !path.endsWith('.d.ts'))
+  return Promise.all(paths.map(async (path) => {
+    const text = await Deno.readTextFile(join(ROOT, path))
+    const imports: string[] = []
+    const runtimeImports: string[] = []
+    const statements = text.matchAll(/^(?:import|export)\s+(type\s)?[^'";]*?from\s+'(\.[^']+)'/gm)
+    for (const [, isType, specifier] of statements) {
+      const target = relative(ROOT, join(ROOT, dirname(path), specifier))
+      imports.push(target)
+      if (isType === undefined) runtimeImports.push(target)
+    }
+    return { path, text, imports, runtimeImports }
+  }))
+}
+
+/** The room of a source: `src/router/match.ts` lies in `router`. */
+export function roomOf(path: string): string {
+  return path.split('/')[1]
+}
