@@ -145,8 +145,20 @@ export interface WorkerFace {
   run<T = unknown>(payload: unknown, options?: WorkerRunOptions): Promise<T>
 }
 
-/** A typed bag for one request: extend it by declaration merging. */
+/** A typed bag for one request: extend it by declaration merging. The named members come from middleware. */
 export interface ContextState {
+  /** `securityHeaders`: this response's CSP nonce. */
+  nonce?: string
+  /** `csrf`: the token that a form sends as `_csrf`. */
+  csrfToken?: string
+  /** `basicAuth`: who logged in. */
+  username?: string
+  /** `bearerAuth`: what its `verify` gave. */
+  identity?: unknown
+  /** `requestId`: the id of this request. */
+  requestId?: string
+  /** `serverTiming`: runs `work`, notes how long it took under `name` and gives its result. */
+  measure?: <T>(name: string, work: () => T, description?: string) => T
   [key: string]: unknown
 }
 

@@ -1,0 +1,54 @@
+import { stateOf } from '../context/internals.ts'
+import type { Context } from '../context/types.ts'
+import type { OptionRule } from './options.ts'
+
+/**
+ * The origin that the client addressed. Behind a trusted proxy the scheme and host are those of X-Forwarded-Proto and
+ * X-Forwarded-Host. Undefined when they make no origin.
+ */
+export function ownOrigin(ctx: Context): string | undefined {
+  const { host, peer, request } = stateOf(ctx)
+  const { origin, protocol, host: name } = new URL(request.url)
+  if (peer === undefined || !host.isTrustedProxy(ctx.get.ip({ direct: true }) ?? '', 0)) return origin
+  const forwardedProto = last(ctx.get.header('x-forwarded-proto'))
+  const forwardedHost = last(ctx.get.header('x-forwarded-host'))
+  if (forwardedProto === undefined && forwardedHost === undefined) return origin
+  return toOrigin(`${forwardedProto ?? protocol.slice(0, -1)}://${forwardedHost ?? name}`)
+}
+
+/** The origin as browsers write it, or undefined when `text` is not an http(s) origin in that very form or with a slash. */
+export function toOrigin(text: string): string | undefined {
+  const url = URL.parse(text)
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return undefined
+  return url.origin.toLowerCase() === text.toLowerCase().replace(/\/$/, '') || url.origin === stripPort(text)
+    ? url.origin
+    : undefined
+}
+
+/** A rule for one origin or an array of them. `star` also takes `*`, `callable` also a function. */
+export function originsRule(options: { star?: boolean; callable?: boolean }): OptionRule {
+  const also = [options.star ? '"*"' : '', options.callable ? 'a function' : ''].filter((part) => part !== '')
+  const fine = (value: unknown) =>
+    typeof value === 'string' && ((options.star && value === '*') || toOrigin(value) !== undefined)
+  return {
+    wanted: ['an origin such as "https://example.com"', 'an array of them', ...also].join(', or '),
+    check: (value) => {
+      if (typeof value === 'function') return options.callable ? undefined : TypeError
+      return (Array.isArray(value) ? value : [value]).every(fine) ? undefined : TypeError
+    },
+  }
+}
+
+/** Checked origins, in the form that browsers send. */
+export function toOriginSet(origins: string | readonly string[]): ReadonlySet<string> {
+  return new Set((typeof origins === 'string' ? [origins] : origins).map((origin) => toOrigin(origin) ?? origin))
+}
+
+// A proxy appends to a list; its own word, the nearest one, comes last.
+function last(list: string | undefined): string | undefined {
+  return list?.split(',').at(-1)?.trim()
+}
+
+function stripPort(text: string): string {
+  return text.toLowerCase().replace(/^(https:\/\/.*):443\/?$/, '$1').replace(/^(http:\/\/.*):80\/?$/, '$1')
+}
