@@ -6,6 +6,7 @@
  */
 import { bold, green, red, yellow } from '@std/fmt/colors'
 import { fromFileUrl } from '@std/path'
+import { installChromium } from './install.ts'
 
 const ROOT = fromFileUrl(new URL('..', import.meta.url))
 
@@ -28,9 +29,11 @@ async function main(args: readonly string[]): Promise<number> {
   const split = args.indexOf('--')
   const flags = split === -1 ? args : args.slice(0, split)
   const forTests = split === -1 ? [] : args.slice(split + 1)
-  const steps = [...checkSteps(), ...(flags.includes('--check') ? [] : testSteps(forTests))]
+  const onlyCheck = flags.includes('--check')
+  const steps = [...checkSteps(), ...(onlyCheck ? [] : testSteps(forTests))]
   const total: Count = { passed: 0, failed: 0, skipped: 0 }
   const broken: string[] = []
+  if (!onlyCheck) await installChromium()
   for (const step of steps) {
     const count = await runStep(step)
     total.passed += count.passed
