@@ -1,0 +1,87 @@
+import {
+  type LifecycleEvent,
+  type ListenAddress,
+  Router,
+  type RouterOptions,
+  type ServeOptions,
+} from '@mayfly/mayfly'
+import { fromFileUrl } from '@std/path'
+
+/** A folder of the fixture. */
+export function fixture(name: string): string {
+  return fromFileUrl(new URL(`./fixture/${name}`, import.meta.url))
+}
+
+/** What a test file asks of its site. */
+export interface SiteOptions extends RouterOptions {
+  /** Adds middleware, static folders and hooks. */
+  setup?: (router: Router) => void
+  /** DENO_ENV while the site starts. Default `production`. */
+  environment?: 'production' | 'development'
+  /** Where to listen. Default: a free port of 127.0.0.1. */
+  serve?: ServeOptions
+}
+
+/** A running site. */
+export interface Site {
+  readonly router: Router
+  readonly address: ListenAddress
+  /** `http://127.0.0.1:PORT` */
+  readonly origin: string
+  /** Errors of the requests so far, as the events tell them. */
+  readonly errors: unknown[]
+  /** Shuts down and waits until all is released. */
+  close(): Promise<void>
+}
+
+/** A site that starts when a test first asks for it, and ends with the file's tests. */
+export function defineSite(options: SiteOptions = {}): () => Promise<Site> {
+  let running: Promise<Site> | undefined
+  Deno.test.afterAll(async () => {
+    if (running !== undefined) await (await running).close()
+  })
+  return () => running ??= startSite(options)
+}
+
+/** Serves the fixture, or what the options name, in this process. */
+export async function startSite(options: SiteOptions = {}): Promise<Site> {
+  const { setup, environment = 'production', serve, ...routerOptions } = options
+  const before = Deno.env.get('DENO_ENV')
+  Deno.env.set('DENO_ENV', environment)
+  try {
+    const router = new Router({
+      routesDir: fixture('routes'),
+      viewsDir: fixture('views'),
+      hotReload: false,
+      drainMs: 200,
+      ...routerOptions,
+    })
+    const errors: unknown[] = []
+    router.on('request:error', (event: LifecycleEvent<'request:error'>) => {
+      errors.push(event.metadata.error)
+    })
+    setup?.(router)
+    const stop = new AbortController()
+    const listening = Promise.withResolvers<ListenAddress>()
+    const place = serve?.path === undefined ? { port: 0, hostname: '127.0.0.1' } : {}
+    const served = router.serve({ ...place, ...serve, signal: stop.signal, onListen: listening.resolve })
+    const address = await Promise.race([listening.promise, served.then(neverListened)])
+    return {
+      router,
+      address,
+      origin: `http://127.0.0.1:${address.port}`,
+      errors,
+      async close() {
+        stop.abort()
+        await served
+      },
+    }
+  } finally {
+    if (before === undefined) Deno.env.delete('DENO_ENV')
+    else Deno.env.set('DENO_ENV', before)
+  }
+}
+
+function neverListened(): never {
+  throw new Error('Cannot start the site: serve ended before it listened')
+}
