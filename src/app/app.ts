@@ -3,6 +3,7 @@ import type { ErrorHandler, Middleware } from '../context/types.ts'
 import type { EventBus } from '../events/bus.ts'
 import type { RouteTable } from '../router/load.ts'
 import type { Tree } from '../router/tree.ts'
+import type { HotReload } from '../router/watch.ts'
 import type { Deadlines } from './deadlines.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { ResolvedOptions } from './options.ts'
@@ -34,4 +35,6 @@ export interface App {
   /** True once the time to drain is over. */
   closing: boolean
   routes: Routes
+  /** Watches the files, while it serves in development. */
+  hotReload: HotReload | undefined
 }

@@ -4,6 +4,7 @@ import { createBus, emit, wants } from '../events/bus.ts'
 import { RouteNamesError } from '../router/classify.ts'
 import { loadRoutes } from '../router/load.ts'
 import type { RouteNotice } from '../router/notice.ts'
+import { startHotReload, stopHotReload } from '../router/watch.ts'
 import type { App } from './app.ts'
 import { createDeadlines } from './deadlines.ts'
 import { isProduction } from './environment.ts'
@@ -37,32 +38,43 @@ export function createApp(options: ResolvedOptions): App {
     development: false,
     closing: false,
     routes: noRoutes(),
+    hotReload: undefined,
   }
   return app
 }
 
-/** Reads the routes. Rejects with `StartupError` when they cannot be served. */
-export async function prepareApp(app: App): Promise<void> {
+/**
+ * Reads the routes; with `watch` they and the views are read again as files change, unless the options or a production
+ * environment say otherwise. Rejects with `StartupError` when they cannot be served.
+ */
+export async function prepareApp(app: App, watch: boolean): Promise<void> {
+  const { routesDir, viewsDir, maxParamLength, hotReload } = app.options
   app.development = !isProduction()
   app.closing = false
+  const onNotice = (notice: RouteNotice) => notify(app, notice)
   try {
-    const table = await loadRoutes({
-      routesDir: app.options.routesDir,
-      onNotice: (notice) => notify(app, notice),
-    })
-    app.routes = toRoutes(table, app.options.maxParamLength)
-    for (const { file, pattern, error } of table.routes) {
-      if (error === null) emit(app.bus, 'route:loaded', { file, pattern })
+    if (!watch || !(hotReload ?? app.development)) {
+      app.routes = toRoutes(await loadRoutes({ routesDir, onNotice }), maxParamLength)
+      return
     }
+    app.hotReload = await startHotReload({
+      routesDir,
+      viewDirs: viewsDir === undefined ? [] : [viewsDir],
+      onNotice,
+      onTable: (table) => app.routes = toRoutes(table, maxParamLength),
+      onViewChange: () => {},
+    })
+    app.routes = toRoutes(app.hotReload.table, maxParamLength)
   } catch (error) {
     throw toStartupError(error)
   }
 }
 
 /** Ends what the app holds beside its server. */
-export function closeApp(app: App): Promise<void> {
+export async function closeApp(app: App): Promise<void> {
   for (const cut of [...app.host.streams]) cut()
-  return Promise.resolve()
+  if (app.hotReload !== undefined) await stopHotReload(app.hotReload)
+  app.hotReload = undefined
 }
 
 function toStartupError(error: unknown): unknown {

@@ -40,7 +40,7 @@ function toContext(app: App, request: Request, peer: PeerInfo | undefined): Requ
   // A path comes from a socket as it was sent; what could be a dot segment goes through the URL parser.
   if (pathname.includes('/.') || pathname.includes('\\') || pathname.includes('%2')) {
     url = URL.parse(url)?.href ?? url
-    pathname = new URL(pathname, 'http://localhost').pathname
+    pathname = new URL(`http://localhost${pathname}`).pathname
   }
   return new RequestContext(app.host, request, peer, request.method, url, pathname)
 }

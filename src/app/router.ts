@@ -49,7 +49,7 @@ export class Router {
 
   /** Reads the routes, once. Rejects with `StartupError` when they cannot be served; a later call tries again. */
   ready(): Promise<void> {
-    return this.#ready ??= prepareApp(this.#app).catch((error) => {
+    return this.#ready ??= prepareApp(this.#app, false).catch((error) => {
       this.#ready = undefined
       throw error
     })
@@ -104,7 +104,7 @@ export class Router {
    * `StartupError` when it cannot start.
    */
   serve(options?: number | ServeOptions): Promise<void> {
-    return serveApp(this.#app, options, () => this.ready())
+    return serveApp(this.#app, options)
   }
 
   /** Stops workers and watchers; for a router that was used through `fetch`. */

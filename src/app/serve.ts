@@ -5,21 +5,17 @@ import { watchProcessErrors } from '../server/process_errors.ts'
 import { watchSignals } from '../server/signals.ts'
 import type { App } from './app.ts'
 import { expireAll } from './deadlines.ts'
-import { closeApp } from './lifecycle.ts'
+import { closeApp, prepareApp } from './lifecycle.ts'
 import { handle } from './pipeline.ts'
 
 /** Serves an app until it is told to stop; resolves when drained, with everything it holds released. */
-export async function serveApp(
-  app: App,
-  given: number | ServeOptions | undefined,
-  prepare: () => Promise<void>,
-): Promise<void> {
+export async function serveApp(app: App, given: number | ServeOptions | undefined): Promise<void> {
   const options = resolveServe(given)
   if (options.signal?.aborted) return
-  await prepare()
   const stopped = Promise.withResolvers<string>()
   const release: (() => void)[] = []
   try {
+    await prepareApp(app, true)
     const { server, address } = listen(options, (request, info) => handle(app, request, info))
     release.push(watchSignals(stopped.resolve))
     release.push(watchProcessErrors((origin, error) => {

@@ -1,5 +1,6 @@
 import { escape } from '@std/html'
 import type { PublicFailure } from './failure.ts'
+import { textResponse } from './text_response.ts'
 
 const STYLE = `:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}
 body{max-width:60rem;margin:12vh auto;padding:0 1.5rem}
@@ -20,8 +21,5 @@ export function renderPage(failure: PublicFailure, extra = ''): Response {
 <body><main><h1><b>${status}</b>${escape(title)}</h1>${message}${extra}</main></body>
 </html>
 `
-  return new Response(body, {
-    status,
-    headers: { ...failure.headers, 'content-type': 'text/html; charset=utf-8' },
-  })
+  return textResponse(failure, body, 'text/html; charset=utf-8')
 }
