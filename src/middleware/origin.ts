@@ -8,21 +8,20 @@ import type { OptionRule } from './options.ts'
  */
 export function ownOrigin(ctx: Context): string | undefined {
   const { host, peer, request } = stateOf(ctx)
-  const { origin, protocol, host: name } = new URL(request.url)
-  if (peer === undefined || !host.isTrustedProxy(ctx.get.ip({ direct: true }) ?? '', 0)) return origin
+  const url = URL.parse(request.url)
+  if (url === null) return undefined
+  if (peer === undefined || !host.isTrustedProxy(ctx.get.ip({ direct: true }) ?? '', 0)) return url.origin
   const forwardedProto = last(ctx.get.header('x-forwarded-proto'))
   const forwardedHost = last(ctx.get.header('x-forwarded-host'))
-  if (forwardedProto === undefined && forwardedHost === undefined) return origin
-  return toOrigin(`${forwardedProto ?? protocol.slice(0, -1)}://${forwardedHost ?? name}`)
+  if (forwardedProto === undefined && forwardedHost === undefined) return url.origin
+  return toOrigin(`${forwardedProto ?? url.protocol.slice(0, -1)}://${forwardedHost ?? url.host}`)
 }
 
-/** The origin as browsers write it, or undefined when `text` is not an http(s) origin in that very form or with a slash. */
+/** The origin as browsers write it; undefined when `text` is not an http(s) origin, with or without a slash at its end. */
 export function toOrigin(text: string): string | undefined {
   const url = URL.parse(text)
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return undefined
-  return url.origin.toLowerCase() === text.toLowerCase().replace(/\/$/, '') || url.origin === stripPort(text)
-    ? url.origin
-    : undefined
+  return url.href === `${url.origin}/` ? url.origin : undefined
 }
 
 /** A rule for one origin or an array of them. `star` also takes `*`, `callable` also a function. */
@@ -41,14 +40,12 @@ export function originsRule(options: { star?: boolean; callable?: boolean }): Op
 
 /** Checked origins, in the form that browsers send. */
 export function toOriginSet(origins: string | readonly string[]): ReadonlySet<string> {
-  return new Set((typeof origins === 'string' ? [origins] : origins).map((origin) => toOrigin(origin) ?? origin))
+  return new Set(
+    (typeof origins === 'string' ? [origins] : origins).map((origin) => toOrigin(origin) ?? origin),
+  )
 }
 
 // A proxy appends to a list; its own word, the nearest one, comes last.
 function last(list: string | undefined): string | undefined {
   return list?.split(',').at(-1)?.trim()
-}
-
-function stripPort(text: string): string {
-  return text.toLowerCase().replace(/^(https:\/\/.*):443\/?$/, '$1').replace(/^(http:\/\/.*):80\/?$/, '$1')
 }

@@ -87,9 +87,13 @@ export function decode(coded: string): Uint8Array<ArrayBuffer> | undefined {
 }
 
 function keysOf(signing: SigningKeys): Promise<CryptoKey[]> {
-  return signing.keys ??= Promise.all(signing.secrets.map((secret) =>
-    crypto.subtle.importKey('raw', encoder.encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
-  ))
+  return signing.keys ??= Promise.all(
+    signing.secrets.map((secret) =>
+      crypto.subtle.importKey('raw', encoder.encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, [
+        'sign',
+      ])
+    ),
+  )
 }
 
 function mac(key: CryptoKey, purpose: string, text: string): Promise<ArrayBuffer> {
