@@ -19,7 +19,8 @@ export function ownOrigin(ctx: Context): string | undefined {
 
 /** The origin as browsers write it; undefined when `text` is not an http(s) origin, with or without a slash at its end. */
 export function toOrigin(text: string): string | undefined {
-  const url = URL.parse(text)
+  // A star in a host would parse, and match nothing.
+  const url = text.includes('*') ? null : URL.parse(text)
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return undefined
   return url.href === `${url.origin}/` ? url.origin : undefined
 }
