@@ -4,6 +4,7 @@ import type { EventBus } from '../events/bus.ts'
 import type { RouteTable } from '../router/load.ts'
 import type { Tree } from '../router/tree.ts'
 import type { HotReload } from '../router/watch.ts'
+import type { WorkerPool } from '../worker/pool.ts'
 import type { Deadlines } from './deadlines.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { ResolvedOptions } from './options.ts'
@@ -35,6 +36,8 @@ export interface App {
   /** True once the time to drain is over. */
   closing: boolean
   routes: Routes
+  /** Made when the router gets ready, ended by close. */
+  pool: WorkerPool | undefined
   /** Watches the files, while it serves in development. */
   hotReload: HotReload | undefined
 }

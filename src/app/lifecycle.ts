@@ -5,6 +5,7 @@ import { RouteNamesError } from '../router/classify.ts'
 import { loadRoutes } from '../router/load.ts'
 import type { RouteNotice } from '../router/notice.ts'
 import { startHotReload, stopHotReload } from '../router/watch.ts'
+import { createPool } from '../worker/pool.ts'
 import type { App } from './app.ts'
 import { createDeadlines } from './deadlines.ts'
 import { isProduction } from './environment.ts'
@@ -38,6 +39,7 @@ export function createApp(options: ResolvedOptions): App {
     development: false,
     closing: false,
     routes: noRoutes(),
+    pool: undefined,
     hotReload: undefined,
   }
   return app
@@ -51,6 +53,7 @@ export async function prepareApp(app: App, watch: boolean): Promise<void> {
   const { routesDir, viewsDir, maxParamLength, hotReload } = app.options
   app.development = !isProduction()
   app.closing = false
+  openPool(app, watch)
   const onNotice = (notice: RouteNotice) => notify(app, notice)
   try {
     if (!watch || !(hotReload ?? app.development)) {
@@ -75,6 +78,23 @@ export async function closeApp(app: App): Promise<void> {
   for (const cut of [...app.host.streams]) cut()
   if (app.hotReload !== undefined) await stopHotReload(app.hotReload)
   app.hotReload = undefined
+  app.pool?.close()
+  app.pool = app.host.worker = undefined
+}
+
+/** Makes the worker pool; its threads start at once for a server, else with the first task. */
+function openPool(app: App, start: boolean): void {
+  const { worker } = app.options
+  if (worker === undefined) return
+  if (app.pool === undefined) {
+    app.pool = app.host.worker = createPool(worker, {
+      timeout: (incident) => emit(app.bus, 'worker:timeout', incident),
+      crash: (incident) => emit(app.bus, 'worker:crash', incident),
+      respawn: (incident) => emit(app.bus, 'worker:respawn', incident),
+      rejected: (incident) => emit(app.bus, 'worker:rejected', incident),
+    })
+  }
+  if (start) app.pool.start()
 }
 
 function toStartupError(error: unknown): unknown {

@@ -126,7 +126,7 @@ function unmatched(app: App, ctx: RequestContext, path: string, found: Match<End
     case NO_METHOD: {
       const allow = allowedMethods(app.routes.tree, path).join(', ')
       if (ctx.method === 'OPTIONS') return new Response(null, { status: 204, headers: { allow } })
-      throw new HttpError(405, `${ctx.method} is not allowed here, want ${allow}`, { headers: { allow } })
+      throw new HttpError(405, `The method is not allowed here, want ${allow}`, { headers: { allow } })
     }
     default:
       return notFound()

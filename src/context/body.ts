@@ -37,6 +37,7 @@ export async function readForm(state: RequestState): Promise<FormData> {
     throw new HttpError(415, `Cannot read a form: Content-Type is "${type}", want a form's`)
   }
   const bytes = await readBytes(state)
+  if (isCutMultipart(type, bytes)) throw new HttpError(400, 'Malformed form body: its end is missing')
   try {
     return await new Response(bytes, { headers: { 'content-type': type } }).formData()
   } catch (error) {
@@ -57,6 +58,18 @@ export async function readBody(state: RequestState): Promise<unknown> {
 
 function isForm(type: string): boolean {
   return /^\s*(?:multipart\/form-data|application\/x-www-form-urlencoded)\b/i.test(type)
+}
+
+/** Bytes behind the end of a multipart body, where its closing delimiter is looked for. */
+const EPILOGUE_BYTES = 1024
+
+/** True for a multipart body without its closing delimiter (RFC 2046, section 5.1.1), which the parser lets pass. */
+function isCutMultipart(type: string, bytes: Uint8Array): boolean {
+  const boundary = /^\s*multipart\/[^;]*;.*?\bboundary=(?:"([^"]*)"|([^\s;]+))/i.exec(type)
+  if (boundary === null) return false
+  const delimiter = `--${boundary[1] ?? boundary[2]}--`
+  const tail = bytes.subarray(-(delimiter.length + EPILOGUE_BYTES))
+  return !new TextDecoder('latin1').decode(tail).includes(delimiter)
 }
 
 function toFormRecord(form: FormData): Record<string, FormValue> {

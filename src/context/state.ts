@@ -13,7 +13,8 @@ export interface ContextHost {
   readonly maxBodyBytes: number
   /** True when the address is a proxy whose X-Forwarded-For counts; `hop` is 0 for the socket's peer, '' on a Unix socket. */
   readonly isTrustedProxy: (address: string, hop: number) => boolean
-  readonly worker: WorkerFace | undefined
+  /** The pool, from when the router is ready. */
+  worker: WorkerFace | undefined
   readonly render: (
     state: RequestState,
     name: string,
