@@ -151,7 +151,10 @@ function run(source: string, rules: readonly Rule[]): Token[] {
 
 function next(source: string, at: number, rules: readonly Rule[], before: string): Token {
   for (const { pattern, kind } of rules) {
-    if (rules === SCRIPT && source[at] === '/' && pattern.source.startsWith('\\/(?:\\\\.') && !regexpMayFollow(before)) {
+    if (
+      rules === SCRIPT && source[at] === '/' && pattern.source.startsWith('\\/(?:\\\\.') &&
+      !regexpMayFollow(before)
+    ) {
       continue
     }
     pattern.lastIndex = at

@@ -11,20 +11,65 @@ export interface Plate {
 
 /** Every plate of the tour. */
 export const PLATES: readonly Plate[] = [
-  plate('I', '/routing', 'File routing', 'A file is a route. Parameters, catch-alls, groups, 405 with a sorted Allow.'),
-  plate('II', '/context', 'Context', 'One object reads the request and makes the response, and computes nothing early.'),
-  plate('III', '/templates', 'DVE templates', 'Write a template here and see it render, or fail with a caret.'),
-  plate('IV', '/layouts', 'Layouts and includes', 'Slots, blocks and partials, resolved when the template is compiled.'),
+  plate(
+    'I',
+    '/routing',
+    'File routing',
+    'A file is a route. Parameters, catch-alls, groups, 405 with a sorted Allow.',
+  ),
+  plate(
+    'II',
+    '/context',
+    'Context',
+    'One object reads the request and makes the response, and computes nothing early.',
+  ),
+  plate(
+    'III',
+    '/templates',
+    'DVE templates',
+    'Write a template here and see it render, or fail with a caret.',
+  ),
+  plate(
+    'IV',
+    '/layouts',
+    'Layouts and includes',
+    'Slots, blocks and partials, resolved when the template is compiled.',
+  ),
   plate('V', '/streaming', 'Streaming', 'A page whose rows reach you while the rest is still to come.'),
-  plate('VI', '/events', 'Lifecycle events', 'Everything the server does, as events that cost nothing when nobody listens.'),
-  plate('VII', '/workers', 'Worker pool', 'Heavy sums leave the main thread. A full queue says 503, and when to try again.'),
+  plate(
+    'VI',
+    '/events',
+    'Lifecycle events',
+    'Everything the server does, as events that cost nothing when nobody listens.',
+  ),
+  plate(
+    'VII',
+    '/workers',
+    'Worker pool',
+    'Heavy sums leave the main thread. A full queue says 503, and when to try again.',
+  ),
   plate('VIII', '/files', 'Static files', 'ETags, 304 answers, one range or several.'),
   plate('IX', '/middleware', 'Middleware', 'The onion around every handler: limits, tokens, validation.'),
-  plate('X', '/guestbook', 'Forms and sessions', 'A guestbook with a CSRF token, a signed session and a flash message.'),
+  plate(
+    'X',
+    '/guestbook',
+    'Forms and sessions',
+    'A guestbook with a CSRF token, a signed session and a flash message.',
+  ),
   plate('XI', '/sse', 'Server-sent events', 'A clock that the server ticks.'),
   plate('XII', '/websocket', 'WebSocket', 'An echo on a socket, with its round-trip time.'),
-  plate('XIII', '/errors', 'Errors', 'A page for people, problem+json for programs, the stack for you while you develop.'),
-  plate('XIV', '/isolation', 'Isolation', 'Handlers in a virtual machine that is reset after every request: what it is, how far it is.'),
+  plate(
+    'XIII',
+    '/errors',
+    'Errors',
+    'A page for people, problem+json for programs, the stack for you while you develop.',
+  ),
+  plate(
+    'XIV',
+    '/isolation',
+    'Isolation',
+    'Handlers in a virtual machine that is reset after every request: what it is, how far it is.',
+  ),
 ]
 
 /** The plate at `href`, with its neighbours. */

@@ -1,0 +1,113 @@
+/** The Markdown pages that live beside the code, as pages of the site. */
+import { escape } from '@std/html'
+import { Marked, type Tokens } from 'marked'
+import { highlight, languageOf } from './highlight.ts'
+
+/** One document. `slug` is its address below /docs, `path` its file below the project's folder. */
+export interface Doc {
+  readonly slug: string
+  readonly path: string
+  readonly title: string
+  /** The shelf it stands on. */
+  readonly group: string
+}
+
+const TOP = ['README.md', 'ARCHITECTURE.md', 'SECURITY.md', 'CONTRIBUTING.md', 'CHANGELOG.md']
+const DEPTH = 6
+
+/** Every document of the project: those at the top, then those under `src`, sorted. */
+export async function listDocs(root: URL): Promise<Doc[]> {
+  const paths: string[] = []
+  for (const path of TOP) if (await isFile(new URL(path, root))) paths.push(path)
+  await collect(root, 'src/', paths, DEPTH)
+  return await Promise.all(paths.map((path) => describe(root, path)))
+}
+
+/** A document as HTML. Raw HTML in it is shown as text, and its links lead to the site's own pages. */
+export async function renderDoc(root: URL, doc: Doc, docs: readonly Doc[]): Promise<string> {
+  const source = await Deno.readTextFile(new URL(doc.path, root))
+  const ids = new Map<string, number>()
+  const marked = new Marked({
+    gfm: true,
+    renderer: {
+      html: ({ text }: Tokens.HTML | Tokens.Tag) => escape(text),
+      heading({ tokens, depth, text }: Tokens.Heading) {
+        return `<h${depth} id="${escape(uniqueId(ids, text))}">${
+          this.parser.parseInline(tokens)
+        }</h${depth}>\n`
+      },
+      code: ({ text, lang }: Tokens.Code) =>
+        `<pre tabindex="0"><code>${
+          highlight(text, languageOf(`.${(lang ?? '').split(/[\s,]/)[0]}`))
+        }</code></pre>\n`,
+      link({ href, title, tokens }: Tokens.Link) {
+        const target = toTarget(href, doc, docs)
+        const label = this.parser.parseInline(tokens)
+        if (target === undefined) return label
+        return `<a href="${escape(target)}"${title ? ` title="${escape(title)}"` : ''}>${label}</a>`
+      },
+      image: ({ text }: Tokens.Image) => escape(text),
+      table(token: Tokens.Table) {
+        const row = (cells: readonly Tokens.TableCell[], tag: string) =>
+          `<tr>${
+            cells.map((cell) => `<${tag}>${this.parser.parseInline(cell.tokens)}</${tag}>`).join('')
+          }</tr>`
+        const body = token.rows.map((cells) => row(cells, 'td')).join('')
+        return `<div class="scroll" tabindex="0" role="region" aria-label="Table"><table><thead>${
+          row(token.header, 'th')
+        }</thead><tbody>${body}</tbody></table></div>\n`
+      },
+    },
+  })
+  return await marked.parse(source)
+}
+
+/** Where a link of a document leads: a page of the docs, a place on the page, the web, or nowhere on this site. */
+function toTarget(href: string, doc: Doc, docs: readonly Doc[]): string | undefined {
+  if (href.startsWith('#')) return href
+  if (/^https?:\/\//.test(href)) return href
+  if (/^[a-z][a-z+.-]*:/i.test(href)) return undefined
+  const base = new URL(doc.path, 'file:///')
+  const url = URL.parse(href, base)
+  const path = url === null ? '' : decodeURIComponent(url.pathname).slice(1)
+  const found = docs.find((other) => other.path === path)
+  return found === undefined ? undefined : `/docs/${found.slug}${url?.hash ?? ''}`
+}
+
+function uniqueId(ids: Map<string, number>, text: string): string {
+  const base = text.toLowerCase().replace(/[^\p{L}\p{N} _-]+/gu, '').trim().replace(/ /g, '-')
+  const seen = ids.get(base) ?? 0
+  ids.set(base, seen + 1)
+  return seen === 0 ? base : `${base}-${seen}`
+}
+
+async function collect(root: URL, folder: string, paths: string[], depth: number): Promise<void> {
+  const entries: Deno.DirEntry[] = []
+  for await (const entry of Deno.readDir(new URL(folder, root))) entries.push(entry)
+  entries.sort((a, b) => a.name < b.name ? -1 : 1)
+  for (const entry of entries) {
+    if (entry.isFile && entry.name.endsWith('.md')) paths.push(folder + entry.name)
+    if (entry.isDirectory && depth > 0) await collect(root, `${folder}${entry.name}/`, paths, depth - 1)
+  }
+}
+
+async function describe(root: URL, path: string): Promise<Doc> {
+  const source = await Deno.readTextFile(new URL(path, root))
+  const heading = /^#\s+(.+)$/m.exec(source)?.[1].replace(/[`*_]/g, '').trim()
+  const room = path.split('/')[1]
+  return {
+    slug: path.replace(/\.md$/, '').replace(/^src\//, '').toLowerCase(),
+    path,
+    title: heading ?? path,
+    group: path.startsWith('src/') ? room[0].toUpperCase() + room.slice(1) : 'The project',
+  }
+}
+
+async function isFile(url: URL): Promise<boolean> {
+  try {
+    return (await Deno.stat(url)).isFile
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false
+    throw error
+  }
+}

@@ -1,0 +1,34 @@
+/** What every page of the site shares. `createSite` makes it and middleware puts it into `ctx.state.site`. */
+import type { Context, Engine, RouteRow } from '@mayfly/mayfly'
+import type { Feed } from './feed.ts'
+import type { Guestbook } from './guestbook.ts'
+import type { SourceCache } from './source.ts'
+
+/** The site's own state; one for each router. */
+export interface Site {
+  /** The project's folder. */
+  readonly root: URL
+  readonly production: boolean
+  readonly version: string
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number
+  readonly feed: Feed
+  readonly guestbook: Guestbook
+  readonly sources: SourceCache
+  /** Renders what visitors write, within tight limits. */
+  readonly playground: Engine
+  /** Renders fragments for streamed pages. */
+  readonly fragments: Engine
+  readonly routes: () => RouteRow[]
+  /** A digest of the files under /assets, so that browsers may keep them for good. */
+  readonly assets: () => Promise<string>
+}
+
+/** The site that answers this request. */
+export function siteOf(ctx: Context): Site {
+  const { site } = ctx.state
+  if (site === undefined) {
+    throw new Error('Cannot find the site: ctx.state.site is not set, want a router of createSite')
+  }
+  return site as Site
+}
