@@ -1,0 +1,12 @@
+/** The DVE template engine. It stands alone: no HTTP, no events, nothing but files and strings. */
+export {
+  Engine,
+  type EngineEvent,
+  type EngineHooks,
+  type EngineLimits,
+  type EngineOptions,
+  type StreamOptions,
+  type Template,
+} from './engine.ts'
+export type { Filter } from './emit_expression.ts'
+export { type LimitName, type Source, TemplateError, type TemplateErrorOptions } from './error.ts'
