@@ -5,13 +5,7 @@
  * @module
  */
 export { Router } from './src/app/router.ts'
-export type {
-  Filter,
-  IsolateRouterOptions,
-  RouterOptions,
-  TrustProxy,
-  WorkerOptions,
-} from './src/app/options.ts'
+export type { IsolateRouterOptions, RouterOptions, TrustProxy, WorkerOptions } from './src/app/options.ts'
 export type {
   Awaitable,
   Context,
@@ -31,9 +25,21 @@ export type {
   WorkerFace,
   WorkerRunOptions,
 } from './src/context/types.ts'
+export {
+  Engine,
+  type EngineEvent,
+  type EngineHooks,
+  type EngineLimits,
+  type EngineOptions,
+  type Filter,
+  type StreamOptions,
+  type Template,
+  TemplateError,
+} from './src/dve/mod.ts'
 export { HttpError, type HttpErrorOptions } from './src/errors/http_error.ts'
 export { StartupError } from './src/errors/startup_error.ts'
 export type { EventPattern } from './src/events/bus.ts'
 export type * from './src/events/kinds.ts'
 export type { RouteRow } from './src/router/table.ts'
 export type { ListenAddress, ServeOptions } from './src/server/listen.ts'
+export { defineWorker } from './src/worker/define_worker.ts'

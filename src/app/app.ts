@@ -1,5 +1,6 @@
 import type { ContextHost } from '../context/state.ts'
 import type { ErrorHandler, Middleware } from '../context/types.ts'
+import type { Engine } from '../dve/mod.ts'
 import type { EventBus } from '../events/bus.ts'
 import type { RouteTable } from '../router/load.ts'
 import type { Tree } from '../router/tree.ts'
@@ -31,6 +32,8 @@ export interface App {
   readonly middleware: ScopedMiddleware[]
   errorHook: ErrorHandler | undefined
   readonly deadlines: Deadlines
+  /** Undefined without `viewsDir`. */
+  readonly engine: Engine | undefined
   /** Show stacks to the client. */
   development: boolean
   /** True once the time to drain is over. */

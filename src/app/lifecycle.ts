@@ -13,6 +13,7 @@ import type { ResolvedOptions } from './options.ts'
 import { LazyRequestMetadata } from './request_metadata.ts'
 import { noRoutes, toRoutes } from './routes.ts'
 import { toTrustedProxy } from './trust_proxy.ts'
+import { createEngine, followViews, refreshViews, renderView } from './views.ts'
 
 /** An app that has read nothing yet. */
 export function createApp(options: ResolvedOptions): App {
@@ -25,9 +26,7 @@ export function createApp(options: ResolvedOptions): App {
       maxBodyBytes: options.maxBodyBytes,
       isTrustedProxy: toTrustedProxy(options.trustProxy),
       worker: undefined,
-      render: () => {
-        throw new TypeError('views')
-      },
+      render: (state, name, data, renderOptions) => renderView(app, state, name, data, renderOptions),
       sendFile: () => Promise.reject(new TypeError('files')),
       streams: new Set(),
       streamFailed: (state, error) => reportBrokenStream(app, state, error),
@@ -36,12 +35,14 @@ export function createApp(options: ResolvedOptions): App {
     middleware: [],
     errorHook: undefined,
     deadlines: createDeadlines(options.requestTimeoutMs),
+    engine: createEngine(options),
     development: false,
     closing: false,
     routes: noRoutes(),
     pool: undefined,
     hotReload: undefined,
   }
+  if (app.engine !== undefined) followViews(app, app.engine)
   return app
 }
 
@@ -56,6 +57,7 @@ export async function prepareApp(app: App, watch: boolean): Promise<void> {
   openPool(app, watch)
   const onNotice = (notice: RouteNotice) => notify(app, notice)
   try {
+    if (viewsDir !== undefined) await checkFolder('viewsDir', viewsDir)
     if (!watch || !(hotReload ?? app.development)) {
       app.routes = toRoutes(await loadRoutes({ routesDir, onNotice }), maxParamLength)
       return
@@ -65,7 +67,7 @@ export async function prepareApp(app: App, watch: boolean): Promise<void> {
       viewDirs: viewsDir === undefined ? [] : [viewsDir],
       onNotice,
       onTable: (table) => app.routes = toRoutes(table, maxParamLength),
-      onViewChange: () => {},
+      onViewChange: (paths) => refreshViews(app, paths),
     })
     app.routes = toRoutes(app.hotReload.table, maxParamLength)
   } catch (error) {
@@ -95,6 +97,18 @@ function openPool(app: App, start: boolean): void {
     })
   }
   if (start) app.pool.start()
+}
+
+async function checkFolder(option: string, folder: string): Promise<void> {
+  const info = await Deno.stat(folder).catch((error) => {
+    if (error instanceof Deno.errors.NotFound) return undefined
+    throw error
+  })
+  if (info?.isDirectory) return
+  const what = info === undefined ? 'does not exist' : 'is a file'
+  throw new StartupError(
+    `Cannot read ${option}: '${folder}' ${what}, want a folder: create it or set ${option}`,
+  )
 }
 
 function toStartupError(error: unknown): unknown {

@@ -1,7 +1,5 @@
 import { closestString } from '@std/text'
-
-/** A filter of templates: `{{ price | money }}` calls `money(price)`. */
-export type Filter = (value: unknown) => unknown
+import type { Filter } from '../dve/mod.ts'
 
 /** The worker pool. */
 export interface WorkerOptions {
@@ -58,7 +56,7 @@ export interface RouterOptions {
   maxIterations?: number
   /** Turns of all loops of one render. Default 1 000 000. */
   maxRenderIterations?: number
-  /** Characters of one rendered page. Default 5 000 000. */
+  /** Characters of one rendered page. Default 5 000 000; a streamed page is bounded only when this is given. */
   maxOutputSize?: number
   /** Characters of one template. Default 1 000 000. */
   maxTemplateSize?: number
@@ -71,9 +69,10 @@ export interface RouterOptions {
 /** Options with their defaults filled in. */
 export interface ResolvedOptions extends
   Required<
-    Omit<RouterOptions, 'viewsDir' | 'worker' | 'isolate' | 'hotReload'>
+    Omit<RouterOptions, 'viewsDir' | 'worker' | 'isolate' | 'hotReload' | 'maxOutputSize'>
   > {
   readonly viewsDir: string | undefined
+  readonly maxOutputSize: number | undefined
   readonly worker: WorkerOptions | undefined
   readonly isolate: IsolateRouterOptions | undefined
   /** Undefined: decided by the environment at the first request. */
@@ -180,7 +179,7 @@ export function resolveOptions(options: RouterOptions): ResolvedOptions {
     filters: options.filters ?? {},
     maxIterations: options.maxIterations ?? 100_000,
     maxRenderIterations: options.maxRenderIterations ?? 1_000_000,
-    maxOutputSize: options.maxOutputSize ?? 5_000_000,
+    maxOutputSize: options.maxOutputSize,
     maxTemplateSize: options.maxTemplateSize ?? 1_000_000,
     drainMs: options.drainMs ?? 10_000,
     eventQuery: options.eventQuery ?? false,

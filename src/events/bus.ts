@@ -18,11 +18,13 @@ interface Subscription {
 export interface EventBus {
   readonly subscriptions: Set<Subscription>
   table: { [K in LifecycleKind]: readonly Subscription[] | undefined }
+  /** Called after a listener came or went. */
+  onChange: (() => void) | undefined
 }
 
 /** A bus without listeners. */
 export function createBus(): EventBus {
-  return { subscriptions: new Set(), table: buildTable(new Set()) }
+  return { subscriptions: new Set(), table: buildTable(new Set()), onChange: undefined }
 }
 
 /** True when a listener wants `kind`: ask before building metadata on a request's path. */
@@ -45,9 +47,9 @@ export function subscribe(bus: EventBus, pattern: EventPattern, listener: Lifecy
   }
   const subscription: Subscription = { pattern, listener, reported: false }
   bus.subscriptions.add(subscription)
-  bus.table = buildTable(bus.subscriptions)
+  rebuild(bus)
   return () => {
-    if (bus.subscriptions.delete(subscription)) bus.table = buildTable(bus.subscriptions)
+    if (bus.subscriptions.delete(subscription)) rebuild(bus)
   }
 }
 
@@ -60,6 +62,11 @@ export function emit<K extends LifecycleKind>(bus: EventBus, kind: K, metadata: 
   if (subscriptions === undefined) return
   const event = { kind, metadata, timestamp: Date.now() } as LifecycleEvent
   for (let i = 0; i < subscriptions.length; i++) deliver(subscriptions[i], event)
+}
+
+function rebuild(bus: EventBus): void {
+  bus.table = buildTable(bus.subscriptions)
+  bus.onChange?.()
 }
 
 function deliver(subscription: Subscription, event: LifecycleEvent): void {

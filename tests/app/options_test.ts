@@ -10,7 +10,6 @@ Deno.test('resolveOptions fills in the documented defaults', () => {
   assertEquals(options.maxParamLength, 1024)
   assertEquals(options.maxIterations, 100_000)
   assertEquals(options.maxRenderIterations, 1_000_000)
-  assertEquals(options.maxOutputSize, 5_000_000)
   assertEquals(options.maxTemplateSize, 1_000_000)
   assertEquals(options.drainMs, 10_000)
   assertEquals(options.hotReload, undefined)
