@@ -140,13 +140,13 @@ pub trait Machine {
     /// Copies guest memory at `address` into `into`, as a load by ring 3 would see it.
     ///
     /// # Errors
-    /// [`PageFault`] with the first byte that is not readable now; bytes before it may have been copied.
+    /// [`PageFault`] with the first byte that is not readable now; the bytes before it have been copied.
     fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), PageFault>;
 
     /// Copies `from` to guest memory at `address`, as stores by ring 3 would.
     ///
     /// # Errors
-    /// [`PageFault`] with the first byte that is not writable now; bytes before it may have been copied.
+    /// [`PageFault`] with the first byte that is not writable now; the bytes before it have been copied.
     fn write(&mut self, address: u64, from: &[u8]) -> Result<(), PageFault>;
 
     /// Like [`Machine::write`], but the page's protection does not count: for pages that the guest may only read (clock data).

@@ -1,0 +1,35 @@
+//! Linux error numbers, as system calls answer them.
+
+/// A Linux error number. A system call answers with its negative.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Errno(pub u16);
+
+macro_rules! errnos {
+    ($($name:ident = $value:literal),* $(,)?) => {
+        #[allow(missing_docs, reason = "the names are Linux's (errno.h)")]
+        impl Errno { $(pub const $name: Errno = Errno($value);)* }
+
+        impl std::fmt::Debug for Errno {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                match self.0 { $($value => f.write_str(stringify!($name)),)* other => write!(f, "E{other}") }
+            }
+        }
+    };
+}
+
+errnos! {
+    EPERM = 1, ENOENT = 2, ESRCH = 3, EINTR = 4, EIO = 5, ENXIO = 6, E2BIG = 7, ENOEXEC = 8, EBADF = 9, ECHILD = 10,
+    EAGAIN = 11, ENOMEM = 12, EACCES = 13, EFAULT = 14, EBUSY = 16, EEXIST = 17, EXDEV = 18, ENODEV = 19, ENOTDIR = 20,
+    EISDIR = 21, EINVAL = 22, ENFILE = 23, EMFILE = 24, ENOTTY = 25, EFBIG = 27, ENOSPC = 28, ESPIPE = 29, EROFS = 30,
+    EPIPE = 32, EDOM = 33, ERANGE = 34, EDEADLK = 35, ENAMETOOLONG = 36, ENOSYS = 38, ENOTEMPTY = 39, ELOOP = 40,
+    EOVERFLOW = 75, ENOTSOCK = 88, EDESTADDRREQ = 89, EMSGSIZE = 90, EPROTONOSUPPORT = 93, EOPNOTSUPP = 95,
+    EAFNOSUPPORT = 97, ENOTCONN = 107, ETIMEDOUT = 110, ECANCELED = 125,
+}
+
+impl Errno {
+    /// The value a system call leaves in `rax` for this error.
+    #[must_use]
+    pub fn as_result(self) -> u64 {
+        (-i64::from(self.0)).cast_unsigned()
+    }
+}

@@ -1,0 +1,457 @@
+//! The map of a guest's address space: which ranges exist, with which access, holding what. Ranges only; pages are the machine's.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::host_file::HostFile;
+use crate::machine::{PAGE, Protection, USER_START};
+
+/// What a page of a mapping holds before the guest writes to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Zeros.
+    Anonymous,
+    /// A file's bytes from `offset` (of the mapping's first page) on, zeros after its end.
+    File {
+        /// The bytes.
+        file: HostFile,
+        /// Page-aligned.
+        offset: u64,
+        /// Path shown in `/proc/self/maps`.
+        name: Arc<str>,
+        /// Inode number shown there.
+        inode: u64,
+    },
+}
+
+/// What a mapping is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// `mmap` or a program's segment.
+    General,
+    /// The `brk` area.
+    Heap,
+    /// The first thread's stack.
+    Stack,
+    /// The vDSO's code.
+    Vdso,
+    /// The clock page of the vDSO.
+    Vvar,
+}
+
+impl Purpose {
+    /// The name in `/proc/self/maps`.
+    fn name(self) -> &'static str {
+        match self {
+            Self::General => "",
+            Self::Heap => "[heap]",
+            Self::Stack => "[stack]",
+            Self::Vdso => "[vdso]",
+            Self::Vvar => "[vvar]",
+        }
+    }
+}
+
+/// One range of pages with the same properties; its start is its key in the tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mapping {
+    /// First address after it.
+    pub end: u64,
+    /// Access of ring 3.
+    pub protection: Protection,
+    /// What its pages hold at first.
+    pub source: Source,
+    /// What it is for.
+    pub purpose: Purpose,
+    /// Whether it was made with MAP_SHARED (shown only: one process has nobody to share with).
+    pub shared: bool,
+}
+
+impl Mapping {
+    /// The part of this mapping (which starts at `start`) from `at` on.
+    fn tail(&self, start: u64, at: u64) -> Self {
+        let mut tail = self.clone();
+        if let Source::File { offset, .. } = &mut tail.source {
+            *offset += at - start;
+        }
+        tail
+    }
+
+    /// Whether `next` carries on where this one (which starts at `start`) ends, with the same properties.
+    fn continues_in(&self, start: u64, next: &Self) -> bool {
+        if (self.protection, self.purpose, self.shared) != (next.protection, next.purpose, next.shared) {
+            return false;
+        }
+        match (&self.source, &next.source) {
+            (Source::Anonymous, Source::Anonymous) => true,
+            (
+                Source::File {
+                    file, offset, inode, ..
+                },
+                Source::File {
+                    file: file2,
+                    offset: offset2,
+                    inode: inode2,
+                    ..
+                },
+            ) => inode == inode2 && offset + (self.end - start) == *offset2 && file == file2,
+            _ => false,
+        }
+    }
+}
+
+/// Mappings by start address.
+///
+/// Invariants: starts and ends are page-aligned; no mapping is empty; none overlap; no two neighbours could be one mapping.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VmaTree {
+    map: BTreeMap<u64, Mapping>,
+    /// Sum of all lengths, in bytes.
+    reserved: u64,
+}
+
+impl VmaTree {
+    /// How many mappings there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.map.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.map.is_empty()
+    }
+
+    /// Sum of the lengths of all mappings, in bytes.
+    #[must_use]
+    pub fn reserved(&self) -> u64 {
+        self.reserved
+    }
+
+    /// The mapping that holds this address, with its start.
+    #[must_use]
+    pub fn find(&self, address: u64) -> Option<(u64, &Mapping)> {
+        let (&start, mapping) = self.map.range(..=address).next_back()?;
+        (address < mapping.end).then_some((start, mapping))
+    }
+
+    /// All mappings that share a byte with the range, in order.
+    pub fn overlapping(&self, range: Range<u64>) -> impl Iterator<Item = (u64, &Mapping)> {
+        let first = self.find(range.start).map_or(range.start, |(start, _)| start);
+        self.map
+            .range(first..range.end.max(first))
+            .map(|(&start, mapping)| (start, mapping))
+    }
+
+    /// Whether no mapping shares a byte with the range.
+    #[must_use]
+    pub fn is_free(&self, range: Range<u64>) -> bool {
+        self.overlapping(range).next().is_none()
+    }
+
+    /// Whether every byte of the range is mapped.
+    #[must_use]
+    pub fn covers(&self, range: Range<u64>) -> bool {
+        let mut at = range.start;
+        for (start, mapping) in self.overlapping(range.clone()) {
+            if start > at {
+                return false;
+            }
+            at = mapping.end;
+        }
+        at >= range.end
+    }
+
+    /// The highest free range of `length` bytes that ends at or below `top`.
+    #[must_use]
+    pub fn gap_below(&self, top: u64, length: u64) -> Option<u64> {
+        let mut high = top;
+        for (&start, mapping) in self.map.range(..top).rev() {
+            if mapping.end < high && high - mapping.end >= length {
+                break;
+            }
+            high = high.min(start);
+        }
+        high.checked_sub(length)
+            .filter(|&start| start >= USER_START && self.is_free(start..high))
+    }
+
+    /// Adds a mapping where nothing is mapped.
+    pub fn insert(&mut self, start: u64, mapping: Mapping) {
+        debug_assert!(start < mapping.end && start.is_multiple_of(PAGE) && mapping.end.is_multiple_of(PAGE));
+        debug_assert!(self.is_free(start..mapping.end));
+        let end = mapping.end;
+        self.reserved += end - start;
+        self.map.insert(start, mapping);
+        self.merge(start..end);
+    }
+
+    /// Removes whatever is mapped in the range; mappings that reach out of it keep the rest.
+    pub fn remove(&mut self, range: Range<u64>) {
+        self.split(range.start);
+        self.split(range.end);
+        while let Some((&start, mapping)) = self.map.range(range.clone()).next() {
+            self.reserved -= mapping.end - start;
+            self.map.remove(&start);
+        }
+    }
+
+    /// Sets the protection of whatever is mapped in the range.
+    pub fn protect(&mut self, range: Range<u64>, protection: Protection) {
+        self.split(range.start);
+        self.split(range.end);
+        for (_, mapping) in self.map.range_mut(range.clone()) {
+            mapping.protection = protection;
+        }
+        self.merge(range);
+    }
+
+    /// How many mappings more there would be, at most, after cutting at both ends of the range.
+    #[must_use]
+    pub fn cuts(&self, range: Range<u64>) -> usize {
+        let cut = |at| self.find(at).is_some_and(|(start, _)| start < at);
+        usize::from(cut(range.start)) + usize::from(cut(range.end))
+    }
+
+    fn split(&mut self, at: u64) {
+        if let Some((start, mapping)) = self.find(at)
+            && start < at
+        {
+            let tail = mapping.tail(start, at);
+            self.map.insert(at, tail);
+            if let Some(head) = self.map.get_mut(&start) {
+                head.end = at;
+            }
+        }
+    }
+
+    /// Joins neighbours that could be one, from the mapping before the range to the one after it.
+    fn merge(&mut self, range: Range<u64>) {
+        let first = self
+            .map
+            .range(..range.start)
+            .next_back()
+            .map_or(range.start, |(&start, _)| start);
+        let Some((&(mut start), _)) = self.map.range(first..).next() else {
+            return;
+        };
+        while let Some(mapping) = self.map.get(&start) {
+            let end = mapping.end;
+            match self.map.get(&end) {
+                Some(next) if mapping.continues_in(start, next) => {
+                    let next_end = next.end;
+                    self.map.remove(&end);
+                    if let Some(mapping) = self.map.get_mut(&start) {
+                        mapping.end = next_end;
+                    }
+                }
+                _ if end > range.end => return,
+                _ => match self.map.range(end..=range.end).next() {
+                    Some((&next, _)) => start = next,
+                    None => return,
+                },
+            }
+        }
+    }
+
+    /// The text of `/proc/self/maps`.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        use std::fmt::Write;
+        let mut text = String::new();
+        for (start, mapping) in &self.map {
+            let flag = |on, letter| if on { letter } else { '-' };
+            let Protection { read, write, execute } = mapping.protection;
+            let (offset, inode, name) = match &mapping.source {
+                Source::Anonymous => (0, 0, mapping.purpose.name()),
+                Source::File {
+                    offset, name, inode, ..
+                } => (*offset, *inode, name.as_ref()),
+            };
+            let flags: String = [
+                flag(read, 'r'),
+                flag(write, 'w'),
+                flag(execute, 'x'),
+                if mapping.shared { 's' } else { 'p' },
+            ]
+            .iter()
+            .collect();
+            let device = if inode == 0 { "00:00" } else { "00:01" };
+            let head = format!(
+                "{start:08x}-{:08x} {flags} {offset:08x} {device} {inode} ",
+                mapping.end
+            );
+            let written = if name.is_empty() {
+                writeln!(text, "{head}")
+            } else {
+                writeln!(text, "{head:<73}{name}")
+            };
+            debug_assert!(written.is_ok());
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASE: u64 = 0x10_0000;
+    const PAGES: u64 = 48;
+
+    /// One page in the oracle: protection, source's offset of this very page, purpose.
+    type Page = (Protection, Option<u64>, bool);
+
+    fn pages(tree: &VmaTree) -> BTreeMap<u64, Page> {
+        let mut pages = BTreeMap::new();
+        for (start, mapping) in &tree.map {
+            for page in (*start..mapping.end).step_by(PAGE as usize) {
+                let offset = match &mapping.source {
+                    Source::Anonymous => None,
+                    Source::File { offset, .. } => Some(offset + (page - start)),
+                };
+                assert!(
+                    pages
+                        .insert(page, (mapping.protection, offset, mapping.shared))
+                        .is_none(),
+                    "overlap at {page:x}"
+                );
+            }
+        }
+        pages
+    }
+
+    fn assert_invariants(tree: &VmaTree) {
+        let mut sum = 0;
+        let mut last: Option<(u64, &Mapping)> = None;
+        for (&start, mapping) in &tree.map {
+            assert!(start < mapping.end);
+            sum += mapping.end - start;
+            if let Some((before, last)) = last {
+                assert!(last.end <= start);
+                assert!(
+                    last.end < start || !last.continues_in(before, mapping),
+                    "unmerged at {start:x}"
+                );
+            }
+            last = Some((start, mapping));
+        }
+        assert_eq!(sum, tree.reserved);
+    }
+
+    #[test]
+    fn tree_agrees_with_a_map_of_single_pages() {
+        let file = HostFile::new(vec![0_u8; 10]);
+        let mut seed = 5_u64;
+        let mut next = move |end: u64| {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            seed % end
+        };
+        for _ in 0..300 {
+            let mut tree = VmaTree::default();
+            let mut oracle: BTreeMap<u64, Page> = BTreeMap::new();
+            for _ in 0..60 {
+                let first = next(PAGES);
+                let count = 1 + next(PAGES - first);
+                let range = BASE + first * PAGE..BASE + (first + count) * PAGE;
+                let each = |range: Range<u64>| range.step_by(PAGE as usize);
+                let protection = Protection::from_bits(next(4));
+                match next(4) {
+                    0 | 1 => {
+                        // A mapping over whatever was there, as MAP_FIXED does.
+                        let base = (next(3) == 0).then(|| next(4) * PAGE);
+                        tree.remove(range.clone());
+                        let source = base.map_or(Source::Anonymous, |offset| Source::File {
+                            file: file.clone(),
+                            offset,
+                            name: "f".into(),
+                            inode: 1,
+                        });
+                        let mapping = Mapping {
+                            end: range.end,
+                            protection,
+                            source,
+                            purpose: Purpose::General,
+                            shared: false,
+                        };
+                        tree.insert(range.start, mapping);
+                        for page in each(range.clone()) {
+                            oracle.insert(
+                                page,
+                                (protection, base.map(|base| base + page - range.start), false),
+                            );
+                        }
+                    }
+                    2 => {
+                        tree.remove(range.clone());
+                        oracle.retain(|page, _| !range.contains(page));
+                    }
+                    _ => {
+                        tree.protect(range.clone(), protection);
+                        for (_, page) in oracle.range_mut(range) {
+                            page.0 = protection;
+                        }
+                    }
+                }
+                assert_invariants(&tree);
+                assert_eq!(pages(&tree), oracle);
+                let first = next(PAGES);
+                let range = BASE + first * PAGE..BASE + (first + 1 + next(PAGES - first)) * PAGE;
+                assert_eq!(
+                    tree.is_free(range.clone()),
+                    oracle.range(range.clone()).next().is_none()
+                );
+                assert_eq!(
+                    tree.covers(range.clone()),
+                    each(range.clone()).all(|page| oracle.contains_key(&page))
+                );
+                assert_eq!(
+                    tree.find(range.start).is_some(),
+                    oracle.contains_key(&range.start)
+                );
+                let (top, length) = (BASE + PAGES * PAGE, (1 + next(6)) * PAGE);
+                let naive = (USER_START / PAGE..=(top - length) / PAGE)
+                    .rev()
+                    .map(|page| page * PAGE)
+                    .find(|&at| oracle.range(at..at + length).next().is_none());
+                assert_eq!(tree.gap_below(top, length), naive);
+            }
+        }
+    }
+
+    #[test]
+    fn describe_shows_lines_as_linux_does() {
+        let mut tree = VmaTree::default();
+        let file = HostFile::new(vec![1_u8]);
+        let source = Source::File {
+            file,
+            offset: 0x1000,
+            name: "/bin/x".into(),
+            inode: 7,
+        };
+        let mapping = |end, source, purpose| Mapping {
+            end,
+            protection: Protection::READ_EXECUTE,
+            source,
+            purpose,
+            shared: false,
+        };
+        tree.insert(0x40_0000, mapping(0x40_2000, source, Purpose::General));
+        tree.insert(0x50_0000, mapping(0x50_1000, Source::Anonymous, Purpose::Heap));
+        tree.insert(0x60_0000, mapping(0x60_1000, Source::Anonymous, Purpose::General));
+        let text = tree.describe();
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(
+            lines[0],
+            format!("{:<73}/bin/x", "00400000-00402000 r-xp 00001000 00:01 7 ")
+        );
+        assert!(
+            lines[1].ends_with(" [heap]") && lines[1].starts_with("00500000-00501000 r-xp 00000000 00:00 0 ")
+        );
+        assert_eq!(lines[2], "00600000-00601000 r-xp 00000000 00:00 0 ");
+    }
+}
