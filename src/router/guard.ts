@@ -1,5 +1,5 @@
 import { parseSegment, type Segment } from './pattern.ts'
-import { decodeEscapes, escapeLiteral } from './pathname.ts'
+import { decodeEscapes, decodeRest, escapeLiteral } from './pathname.ts'
 
 /** Whether a path in the normal form of `normalizePathname` lies at or below what is guarded. */
 export type Guard = (pathname: string) => boolean
@@ -36,11 +36,11 @@ function withoutEmptySegments(pathname: string): string {
 }
 
 function matchesSegment(segment: Segment, part: string): boolean {
-  if (segment.kind === 'literal') return part === escapeLiteral(segment.text)
-  if (segment.kind !== 'mixed') return part !== ''
-  const prefix = escapeLiteral(segment.prefix)
-  const suffix = escapeLiteral(segment.suffix)
-  return part.length > prefix.length + suffix.length && part.startsWith(prefix) && part.endsWith(suffix)
+  const text = decodeRest(part)
+  if (segment.kind === 'literal') return text === segment.text
+  if (segment.kind !== 'mixed') return text !== ''
+  const { prefix, suffix } = segment
+  return text.length > prefix.length + suffix.length && text.startsWith(prefix) && text.endsWith(suffix)
 }
 
 function parseGuard(pattern: string): Segment[] {

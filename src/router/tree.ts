@@ -52,8 +52,12 @@ export interface Leaf<T> {
   any: Found<T> | null
 }
 
-/** Children whose segment has literal text around a parameter, all with the same two lengths. */
+/** Children whose segment has literal text around a parameter, all with the same lengths. */
 export interface MixedGroup<T> {
+  /** Lengths of the decoded text, which give the precedence. */
+  readonly literalLength: number
+  readonly decodedPrefixLength: number
+  /** Lengths in the normal form, which cut the segment. */
   readonly prefixLength: number
   readonly suffixLength: number
   /** By `prefix/suffix`: a slash cannot occur in either. */
@@ -160,21 +164,29 @@ function childFor<T>(node: Node<T>, segment: Segment): Node<T> {
     const prefix = escapeLiteral(segment.prefix)
     const suffix = escapeLiteral(segment.suffix)
     const groups = node.mixed ??= []
-    return getOrCreate(groupFor(groups, prefix.length, suffix.length).byText, `${prefix}/${suffix}`)
+    return getOrCreate(groupFor(groups, segment.prefix, segment.suffix).byText, `${prefix}/${suffix}`)
   }
   return node.parameter ??= createNode()
 }
 
-function groupFor<T>(groups: MixedGroup<T>[], prefixLength: number, suffixLength: number): MixedGroup<T> {
+function groupFor<T>(groups: MixedGroup<T>[], prefix: string, suffix: string): MixedGroup<T> {
+  const literalLength = prefix.length + suffix.length
+  const prefixLength = escapeLiteral(prefix).length
+  const suffixLength = escapeLiteral(suffix).length
   const known = groups.find((group) =>
-    group.prefixLength === prefixLength && group.suffixLength === suffixLength
+    group.prefixLength === prefixLength && group.suffixLength === suffixLength &&
+    group.literalLength === literalLength && group.decodedPrefixLength === prefix.length
   )
   if (known !== undefined) return known
-  const group: MixedGroup<T> = { prefixLength, suffixLength, byText: new Map() }
+  const group: MixedGroup<T> = {
+    literalLength,
+    decodedPrefixLength: prefix.length,
+    prefixLength,
+    suffixLength,
+    byText: new Map(),
+  }
   groups.push(group)
-  groups.sort((a, b) =>
-    b.prefixLength + b.suffixLength - a.prefixLength - a.suffixLength || b.prefixLength - a.prefixLength
-  )
+  groups.sort((a, b) => b.literalLength - a.literalLength || b.decodedPrefixLength - a.decodedPrefixLength)
   return group
 }
 
