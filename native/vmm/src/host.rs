@@ -1,0 +1,195 @@
+//! The host's KVM: opened once, probed once.
+
+use std::io;
+
+use kvm_bindings::{CpuId, KVM_MAX_CPUID_ENTRIES};
+use kvm_ioctls::{Cap, Kvm};
+
+use crate::error::{Error, Result, Unavailable, kvm};
+use crate::probe::{self, Flavour};
+
+/// What a guest's XCR0 may hold: x87, SSE, AVX, AVX-512.
+const XCR0_WANTED: u64 = 0xe7;
+
+/// An open `/dev/kvm` whose flavour is known. Shared by all machines.
+#[derive(Debug)]
+pub struct Host {
+    kvm: Kvm,
+    cpuid: CpuId,
+    flavour: Flavour,
+    xcr0: u64,
+    xsave_length: usize,
+}
+
+impl Host {
+    /// Opens KVM and runs both probes.
+    pub fn open() -> Result<Host> {
+        let host = Host::open_as(Flavour::UNKNOWN)?;
+        let flavour = probe::flavour(&host)?;
+        Ok(Host { flavour, ..host })
+    }
+
+    /// Opens KVM and takes the flavour as given: for the probes.
+    pub(crate) fn open_as(flavour: Flavour) -> Result<Host> {
+        let kvm = Kvm::new()
+            .map_err(|e| Error::Unavailable(why_closed(&io::Error::from_raw_os_error(e.errno()))))?;
+        if kvm.get_api_version() != 12 {
+            return Err(unavailable(
+                "KVM speaks another API version than 12",
+                "use a kernel from this century",
+            ));
+        }
+        for (cap, name) in [
+            (Cap::UserMemory, "user memory"),
+            (Cap::ReadonlyMem, "read-only memory"),
+            (Cap::SyncRegs, "synchronised registers"),
+            (Cap::ImmediateExit, "immediate exit"),
+            (Cap::SyncMmu, "a synchronous MMU"),
+            (Cap::ExtCpuid, "extended CPUID"),
+            (Cap::Xcrs, "XCRs"),
+        ] {
+            if !kvm.check_extension(cap) {
+                return Err(unavailable(
+                    &format!("KVM lacks {name}"),
+                    "use Linux 5.10 or later",
+                ));
+            }
+        }
+        let mut cpuid = kvm
+            .get_supported_cpuid(KVM_MAX_CPUID_ENTRIES)
+            .map_err(crate::error::kvm("ask for CPUID"))?;
+        let mut supported = 0;
+        for e in cpuid.as_mut_slice() {
+            match (e.function, e.index) {
+                (1, _) => e.ecx |= 1 << 27, // OSXSAVE follows CR4, which sets it
+                (0xd, 0) => supported = u64::from(e.edx) << 32 | u64::from(e.eax),
+                _ => {}
+            }
+        }
+        let xcr0 = supported & XCR0_WANTED;
+        if xcr0 & 3 != 3 {
+            return Err(unavailable(
+                "the CPU lacks XSAVE",
+                "use a CPU made after 2015, or the worker fallback",
+            ));
+        }
+        let xsave_length = xsave_length(&cpuid, xcr0);
+        Ok(Host {
+            kvm,
+            cpuid,
+            flavour,
+            xcr0,
+            xsave_length,
+        })
+    }
+
+    /// How this KVM behaves.
+    pub fn flavour(&self) -> Flavour {
+        self.flavour
+    }
+
+    pub(crate) fn kvm(&self) -> &Kvm {
+        &self.kvm
+    }
+
+    pub(crate) fn cpuid(&self) -> &CpuId {
+        &self.cpuid
+    }
+
+    pub(crate) fn xcr0(&self) -> u64 {
+        self.xcr0
+    }
+
+    /// Bytes of a vector state image.
+    pub fn xsave_length(&self) -> usize {
+        self.xsave_length
+    }
+
+    /// One register of a CPUID leaf: (eax, ebx, ecx, edx).
+    pub(crate) fn leaf(&self, function: u32, index: u32) -> [u32; 4] {
+        let found = self
+            .cpuid
+            .as_slice()
+            .iter()
+            .find(|e| e.function == function && e.index == index);
+        found.map_or([0; 4], |e| [e.eax, e.ebx, e.ecx, e.edx])
+    }
+
+    /// Nanoseconds per tick of the guest's counter as a 32.32 fixed-point number.
+    pub fn nanoseconds_per_tick_32(&self) -> Result<u64> {
+        // KVM says the rate in kHz for a vCPU only; any machine's will do.
+        let vm = self.kvm.create_vm().map_err(kvm("create a machine"))?;
+        let khz = vm
+            .create_vcpu(0)
+            .map_err(kvm("create a vCPU"))?
+            .get_tsc_khz()
+            .map_err(kvm("ask for the counter's rate"))?;
+        if khz == 0 {
+            return Err(Error::Broken {
+                what: "KVM says that the time-stamp counter stands still",
+            });
+        }
+        Ok(((1_000_000u128 << 32) / u128::from(khz)) as u64)
+    }
+}
+
+/// The legacy region and header, or up to the end of the last component.
+fn xsave_length(cpuid: &CpuId, xcr0: u64) -> usize {
+    let components = cpuid
+        .as_slice()
+        .iter()
+        .filter(|e| e.function == 0xd && e.index >= 2 && e.index < 63);
+    let ends = components
+        .filter(|e| xcr0 >> e.index & 1 == 1)
+        .map(|e| (e.eax + e.ebx) as usize);
+    ends.max().unwrap_or(0).clamp(576, 4096)
+}
+
+fn unavailable(reason: &str, mend: &str) -> Error {
+    Error::Unavailable(Unavailable {
+        reason: reason.into(),
+        mend: mend.into(),
+    })
+}
+
+/// Why `/dev/kvm` cannot be opened, and the mend.
+fn why_closed(e: &io::Error) -> Unavailable {
+    let (reason, mend) = match e.raw_os_error() {
+        Some(libc::ENOENT) => (
+            "/dev/kvm does not exist".to_string(),
+            "enable virtualisation in the firmware and load the module kvm_amd or kvm_intel; in a virtual machine, ask for nested virtualisation; in a container, pass the device in",
+        ),
+        Some(libc::EACCES | libc::EPERM) => (
+            "this user may not open /dev/kvm".to_string(),
+            "add the user to the group kvm and log in again",
+        ),
+        Some(libc::ENODEV | libc::ENXIO) => (
+            "/dev/kvm exists, but no driver answers".to_string(),
+            "load the module kvm_amd or kvm_intel; if it refuses, enable SVM or VT-x in the firmware",
+        ),
+        Some(libc::EBUSY) => ("another hypervisor holds the CPU".to_string(), "stop it"),
+        Some(_) | None => (format!("/dev/kvm cannot be opened: {e}"), "see the kernel's log"),
+    };
+    Unavailable {
+        reason,
+        mend: mend.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn why_closed_names_a_mend_for_each_cause() {
+        for errno in [libc::ENOENT, libc::EACCES, libc::ENODEV, libc::EBUSY, libc::EIO] {
+            let u = why_closed(&io::Error::from_raw_os_error(errno));
+            assert!(!u.reason.is_empty() && !u.mend.is_empty());
+        }
+        assert!(
+            why_closed(&io::Error::from_raw_os_error(libc::EACCES))
+                .mend
+                .contains("group kvm")
+        );
+    }
+}

@@ -1,0 +1,49 @@
+//! One KVM virtual machine without a guest kernel.
+//!
+//! Ring 3 of the guest runs an unmodified program; ring 0 is a few hundred bytes of stubs that leave the guest by one port
+//! write. This crate knows memory, page tables, the vCPU, its exits, snapshot, fork and reset. It knows nothing of Linux:
+//! what a system call means is its caller's affair.
+//!
+//! ```text
+//! Host::open ── probes ──> Flavour
+//!    │
+//! Vm::new ── map pages, set registers, run ──> Vm::snapshot ──> Snapshot (sealed memfd, registers)
+//!                                                              │
+//!                                         Vm::fork ── run ── Vm::reset ── run ── Vm::reset ...
+//! ```
+//!
+//! Life of guest memory: a machine that boots writes a memfd. `snapshot` seals it. A fork maps it privately, so the host
+//! kernel copies a page when it is first written; `reset` copies those pages back. Page tables are guest memory too, but only
+//! this crate writes them: they are rewound entry by entry (see [`Space::rewind`]).
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+compile_error!("mayfly-vmm needs Linux on x86-64");
+
+mod alarm;
+mod dirty;
+mod error;
+mod frames;
+mod host;
+mod layout;
+mod memory;
+mod probe;
+mod pte;
+mod snapshot;
+mod space;
+mod stubs;
+mod sys;
+mod vcpu;
+mod vm;
+
+pub use alarm::Alarm;
+pub use error::{Error, Result, Survival, Unavailable};
+pub use host::Host;
+pub use layout::{PAGE, USER_END, USER_START};
+pub use memory::{FileId, HostFile};
+pub use probe::{Entry, Flavour, Flush};
+pub use pte::Protection;
+pub use snapshot::Snapshot;
+pub use space::{Access, Backing, PageFault, Space};
+pub use sys::monotonic_ns;
+pub use vcpu::{CpuState, Exception, Exit, Registers, XsaveArea};
+pub use vm::{ResetReport, Vm};

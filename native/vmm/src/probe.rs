@@ -1,0 +1,178 @@
+//! How this host's KVM behaves, found out by running two tiny programs.
+
+use std::sync::Arc;
+
+use kvm_bindings::{KVM_MAX_CPUID_ENTRIES, kvm_regs, kvm_userspace_memory_region};
+use kvm_ioctls::VcpuExit;
+
+use crate::alarm::Alarm;
+use crate::error::{Error, Result, kvm};
+use crate::host::Host;
+use crate::layout::*;
+use crate::memory::Memory;
+use crate::pte::{Protection, Pte};
+use crate::space::{Backing, Space};
+use crate::stubs;
+use crate::sys::{self, Mapping};
+use crate::vcpu::{Exit, Registers, probe_sregs, set_syscall_msrs};
+use crate::vm::Vm;
+
+/// Where `syscall` arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// In ring 0: AMD-V and VT-x. The stub returns by `sysretq`.
+    Ring0,
+    /// It stays in ring 3: PVM. The stub is a page that the program may execute, and RIP is checked at every exit.
+    Ring3,
+}
+
+/// What makes KVM see a page-table entry that the host changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flush {
+    /// A reload of CR3 in the guest: nested paging.
+    ReloadCr3,
+    /// Only the host's MMU notifier, page by page: shadow paging.
+    Notifier,
+}
+
+/// The two answers. They are independent: AMD-V without nested paging is `Ring0` and `Notifier`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flavour {
+    /// Chooses the stub.
+    pub entry: Entry,
+    /// Chooses the flush.
+    pub flush: Flush,
+}
+
+impl Flavour {
+    /// Before the probes: nothing may run on it but them.
+    pub(crate) const UNKNOWN: Flavour = Flavour {
+        entry: Entry::Ring3,
+        flush: Flush::Notifier,
+    };
+}
+
+const PROBE_CODE: u64 = 0xa000;
+const PROBE_STACK_TOP: u64 = 0xaff0;
+
+pub(crate) fn flavour(host: &Host) -> Result<Flavour> {
+    let entry = entry(host)?;
+    let flush = flush(entry)?;
+    Ok(Flavour { entry, flush })
+}
+
+/// Runs one `syscall` from ring 3 with a stub page that every flavour can execute, and looks at the ring at the exit. The
+/// wrong stub would fail open on hardware (the program would go on in ring 0), hence no guess and no environment variable.
+fn entry(host: &Host) -> Result<Entry> {
+    let vm = host.kvm().create_vm().map_err(kvm("create the probe machine"))?;
+    let mut memory = Memory::new(Mapping::anonymous(LOW_END as usize)?);
+    stubs::install(&mut memory, Entry::Ring3)?;
+    for (table, below) in [(PML4, LOW_PDPT), (LOW_PDPT, LOW_PD), (LOW_PD, LOW_PT)] {
+        memory.set_word(table, 0, Pte::table(below).0);
+    }
+    memory.write(PROBE_CODE, 0, &[0x0f, 0x05])?; // syscall
+    memory.set_word(
+        LOW_PT,
+        (PROBE_CODE / PAGE) as usize,
+        Pte::system(PROBE_CODE, true, false, true).0,
+    );
+    let region = kvm_userspace_memory_region {
+        slot: 0,
+        flags: 0,
+        guest_phys_addr: 0,
+        memory_size: LOW_END,
+        userspace_addr: memory.private().base() as u64,
+    };
+    // SAFETY: the region is `memory`'s mapping, which outlives the machine: it is dropped at the end of this function, after
+    // `vcpu` and `vm` (declared later).
+    unsafe { vm.set_user_memory_region(region) }.map_err(kvm("give the probe machine memory"))?;
+    let mut vcpu = vm.create_vcpu(0).map_err(kvm("create the probe vCPU"))?;
+    let cpuid = host
+        .kvm()
+        .get_supported_cpuid(KVM_MAX_CPUID_ENTRIES)
+        .map_err(kvm("ask for CPUID"))?;
+    vcpu.set_cpuid2(&cpuid).map_err(kvm("set the probe's CPUID"))?;
+    let sregs = probe_sregs(vcpu.get_sregs().map_err(kvm("read the probe's registers"))?);
+    vcpu.set_sregs(&sregs).map_err(kvm("set the probe's registers"))?;
+    set_syscall_msrs(&vcpu, Entry::Ring0)?;
+    let regs = kvm_regs {
+        rip: PROBE_CODE,
+        rsp: PROBE_STACK_TOP,
+        rflags: 2,
+        ..Default::default()
+    };
+    vcpu.set_regs(&regs).map_err(kvm("set the probe's registers"))?;
+    match vcpu.run().map_err(kvm("run the probe"))? {
+        VcpuExit::IoOut(SYSCALL_PORT, [_]) => {}
+        other => {
+            return Err(Error::UnexpectedExit {
+                what: format!("probe: {other:?}"),
+            });
+        }
+    }
+    let regs = vcpu.get_regs().map_err(kvm("read the probe's registers"))?;
+    let sregs = vcpu.get_sregs().map_err(kvm("read the probe's registers"))?;
+    let at_stub = regs.rip == SYSCALL_STUB || regs.rip == SYSCALL_STUB + stubs::OUT_LENGTH;
+    let rings = (sregs.cs.dpl, sregs.ss.dpl);
+    match rings {
+        (0, 0) if at_stub && regs.rcx == PROBE_CODE + 2 => Ok(Entry::Ring0),
+        (3, 3) if at_stub && regs.rcx == PROBE_CODE + 2 => Ok(Entry::Ring3),
+        (cs, ss) => {
+            let what = format!(
+                "probe: rip {:#x}, rcx {:#x}, ring {cs} of cs, {ss} of ss",
+                regs.rip, regs.rcx
+            );
+            Err(Error::UnexpectedExit { what })
+        }
+    }
+}
+
+/// Lets the guest read a page, leads the entry to another frame, and lets it reload CR3 and read again. If it still sees the
+/// old frame, only the notifier helps.
+fn flush(entry: Entry) -> Result<Flush> {
+    const CODE: u64 = USER_START;
+    const DATA: u64 = USER_START + PAGE;
+    let host = Arc::new(Host::open_as(Flavour {
+        entry,
+        flush: Flush::ReloadCr3,
+    })?);
+    let mut vm = Vm::new(&host, 1 << 20)?;
+    let mut alarm = Alarm::new()?;
+    alarm.set(Some(sys::monotonic_ns() + 2_000_000_000))?;
+    // mov (%rdi),%al; syscall; mov (%rdi),%al; syscall
+    let code = [0x8a, 0x07, 0x0f, 0x05, 0x8a, 0x07, 0x0f, 0x05];
+    let space = vm.space();
+    space.map(CODE, 1, Backing::Bytes(&code), Protection::READ_EXECUTE)?;
+    space.map(DATA, 1, Backing::Bytes(b"A"), Protection::READ)?;
+    vm.set_registers(&Registers {
+        rip: CODE,
+        rdi: DATA,
+        rflags: 2,
+        ..Default::default()
+    });
+    let first = read_by_guest(&mut vm, &mut alarm)?;
+    replace_page(vm.space(), DATA)?;
+    let second = read_by_guest(&mut vm, &mut alarm)?;
+    match (first, second) {
+        (b'A', b'B') => Ok(Flush::ReloadCr3),
+        (b'A', b'A') => Ok(Flush::Notifier),
+        (a, b) => Err(Error::UnexpectedExit {
+            what: format!("paging probe: read {a} and {b}"),
+        }),
+    }
+}
+
+fn replace_page(space: &mut Space, address: u64) -> Result<()> {
+    // The old frame must keep its content, so a third page holds it while the second takes its place.
+    space.remap(address, address + 2 * PAGE, 1)?;
+    space.map(address, 1, Backing::Bytes(b"B"), Protection::READ)
+}
+
+fn read_by_guest(vm: &mut Vm, alarm: &mut Alarm) -> Result<u8> {
+    match vm.run(alarm)? {
+        Exit::Syscall => Ok(vm.registers().rax as u8),
+        other => Err(Error::UnexpectedExit {
+            what: format!("paging probe: {other:?}"),
+        }),
+    }
+}

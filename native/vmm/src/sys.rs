@@ -1,0 +1,237 @@
+//! Host system calls that the standard library does not wrap.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::ptr::{self, NonNull};
+
+use crate::error::{Error, Result, last};
+use crate::layout::PAGE;
+
+/// A range of host addresses that this value owns: reserved at once, unmapped on drop.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    base: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: the range belongs to the value alone, and no address in it depends on the thread that made it.
+unsafe impl Send for Mapping {}
+// SAFETY: `&Mapping` gives out addresses only; whoever dereferences one answers for the access.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Private zero pages, taken when touched, never huge ones: one write must cost one page.
+    pub fn anonymous(length: usize) -> Result<Mapping> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let mapping = Mapping::new(length, libc::PROT_READ | libc::PROT_WRITE, flags, -1)?;
+        // SAFETY: the range was just mapped and is ours; the advice changes no content. Kernels without huge pages refuse it,
+        // which is as good.
+        unsafe { libc::madvise(mapping.base.as_ptr().cast(), length, libc::MADV_NOHUGEPAGE) };
+        Ok(mapping)
+    }
+
+    /// The first `length` bytes of `file`, shared.
+    pub fn shared(file: &File, length: usize, write: bool) -> Result<Mapping> {
+        let protection = if write {
+            libc::PROT_READ | libc::PROT_WRITE
+        } else {
+            libc::PROT_READ
+        };
+        Mapping::new(
+            length,
+            protection,
+            libc::MAP_SHARED | libc::MAP_NORESERVE,
+            file.as_raw_fd(),
+        )
+    }
+
+    fn new(length: usize, protection: i32, flags: i32, fd: i32) -> Result<Mapping> {
+        // SAFETY: no fixed address, so no existing mapping is touched; the kernel checks the rest.
+        let p = unsafe { libc::mmap(ptr::null_mut(), length, protection, flags, fd, 0) };
+        match NonNull::new(p.cast::<u8>()) {
+            Some(base) if p != libc::MAP_FAILED => Ok(Mapping { base, length }),
+            _ => Err(last("map host memory")),
+        }
+    }
+
+    /// Lays the first `length` bytes of `file` privately over the start of this mapping.
+    pub fn overlay_private(&mut self, file: &File, length: usize) -> Result<()> {
+        if length > self.length {
+            return Err(Error::Broken {
+                what: "overlay is longer than the mapping",
+            });
+        }
+        let flags = libc::MAP_PRIVATE | libc::MAP_NORESERVE | libc::MAP_FIXED;
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: the target range is inside of this mapping (checked above), which `&mut self` borrows alone.
+        let p = unsafe {
+            libc::mmap(
+                self.base.as_ptr().cast(),
+                length,
+                protection,
+                flags,
+                file.as_raw_fd(),
+                0,
+            )
+        };
+        if p == libc::MAP_FAILED {
+            Err(last("map the snapshot"))
+        } else {
+            Ok(())
+        }
+    }
+
+    pub fn base(&self) -> *mut u8 {
+        self.base.as_ptr()
+    }
+
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
+    /// The host address of a byte range; `None` unless all of it is inside.
+    pub fn at(&self, offset: u64, length: usize) -> Option<*mut u8> {
+        let start = usize::try_from(offset).ok()?;
+        if start.checked_add(length)? > self.length {
+            return None;
+        }
+        // SAFETY: start + length <= self.length, so the result stays inside of the one mapped object.
+        Some(unsafe { self.base.as_ptr().add(start) })
+    }
+
+    /// Makes KVM forget every translation to this range, by its MMU notifier, and keeps the content: all rights are taken
+    /// and given back.
+    pub fn forget_translations(&self, offset: u64, length: usize, writable: bool) -> Result<()> {
+        let address = self.at(offset, length).ok_or(Error::Broken {
+            what: "flush outside of the mapping",
+        })?;
+        let rights = if writable {
+            libc::PROT_READ | libc::PROT_WRITE
+        } else {
+            libc::PROT_READ
+        };
+        for protection in [libc::PROT_NONE, rights] {
+            // SAFETY: the range is inside of this mapping. No reference into it exists: guest memory is reached by copies
+            // only, on the thread that runs this.
+            if unsafe { libc::mprotect(address.cast(), length, protection) } != 0 {
+                return Err(last("flush guest translations"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Drops the private pages of a range: they read as the file below (or zero) again.
+    pub fn discard(&self, offset: u64, length: usize) -> Result<()> {
+        let address = self.at(offset, length).ok_or(Error::Broken {
+            what: "discard outside of the mapping",
+        })?;
+        // SAFETY: the range is inside of this mapping and no reference into it exists (see `forget_translations`).
+        if unsafe { libc::madvise(address.cast(), length, libc::MADV_DONTNEED) } == 0 {
+            Ok(())
+        } else {
+            Err(last("discard guest pages"))
+        }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: base and length are what mmap gave, and nothing outlives the value that could use them.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.length) };
+    }
+}
+
+/// A memory file that can be sealed.
+pub(crate) fn memory_file(length: u64) -> Result<File> {
+    // SAFETY: the name is a C string; the flags are constants.
+    let fd = unsafe {
+        libc::memfd_create(
+            c"mayfly-guest".as_ptr(),
+            libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING,
+        )
+    };
+    if fd < 0 {
+        return Err(last("create guest memory"));
+    }
+    // SAFETY: the descriptor is new and nobody else's.
+    let file = unsafe { File::from_raw_fd(fd) };
+    file.set_len(length).map_err(|source| Error::Host {
+        attempt: "size guest memory",
+        source,
+    })?;
+    Ok(file)
+}
+
+/// Gives the pages of a range back and leaves a hole that reads as zero.
+pub(crate) fn punch_hole(file: &File, offset: u64, length: u64) -> Result<()> {
+    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    // SAFETY: plain numbers on a descriptor that we own.
+    let r = unsafe {
+        libc::fallocate(
+            file.as_raw_fd(),
+            mode,
+            offset as libc::off_t,
+            length as libc::off_t,
+        )
+    };
+    if r == 0 {
+        Ok(())
+    } else {
+        Err(last("give freed guest pages back"))
+    }
+}
+
+/// Seals a memory file for ever: no write, no new size, no other seals. No writable shared mapping may be left.
+pub(crate) fn seal(file: &File) -> Result<()> {
+    let seals = libc::F_SEAL_WRITE | libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+    // SAFETY: plain numbers on a descriptor that we own.
+    let r = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) };
+    if r == 0 {
+        Ok(())
+    } else {
+        Err(last("seal the snapshot"))
+    }
+}
+
+/// Page faults of the calling thread so far, minor and major.
+pub(crate) fn page_faults() -> i64 {
+    // SAFETY: all zero is a valid rusage, and the call fills it.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
+        usage
+    };
+    usage.ru_minflt + usage.ru_majflt
+}
+
+/// The calling thread's id.
+pub(crate) fn thread_id() -> i32 {
+    // SAFETY: the call takes nothing and cannot fail.
+    unsafe { libc::gettid() }
+}
+
+/// Nanoseconds of `CLOCK_MONOTONIC`.
+pub fn monotonic_ns() -> u64 {
+    let mut t = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the pointer is to a timespec of ours; this clock always exists.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+/// Turns 0 into `Ok` and anything else into `errno`.
+pub(crate) fn check(r: libc::c_int) -> io::Result<()> {
+    if r == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
+/// Rounds a length up to whole pages for the host.
+pub(crate) fn whole_pages(length: u64) -> Option<usize> {
+    usize::try_from(length.checked_add(PAGE - 1)? & !(PAGE - 1)).ok()
+}
