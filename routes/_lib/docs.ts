@@ -111,3 +111,10 @@ async function isFile(url: URL): Promise<boolean> {
     throw error
   }
 }
+
+/** Documents by shelf, in order. */
+export function groupDocs(docs: readonly Doc[]): { name: string; docs: Doc[] }[] {
+  const groups = new Map<string, Doc[]>()
+  for (const doc of docs) groups.set(doc.group, [...groups.get(doc.group) ?? [], doc])
+  return [...groups].map(([name, docs]) => ({ name, docs }))
+}

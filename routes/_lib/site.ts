@@ -17,8 +17,6 @@ export interface Site {
   readonly sources: SourceCache
   /** Renders what visitors write, within tight limits. */
   readonly playground: Engine
-  /** Renders fragments for streamed pages. */
-  readonly fragments: Engine
   readonly routes: () => RouteRow[]
   /** A digest of the files under /assets, so that browsers may keep them for good. */
   readonly assets: () => Promise<string>

@@ -1,0 +1,121 @@
+/** The example site: `deno task start` serves it, its tests call `createSite` and use the router without a socket. */
+import { fromFileUrl } from '@std/path'
+import {
+  bodyLimit,
+  compress,
+  csrf,
+  Engine,
+  type LifecycleEvent,
+  requestId,
+  Router,
+  securityHeaders,
+  serverTiming,
+  session,
+} from '@mayfly/mayfly'
+import { assetVersion } from './_lib/assets.ts'
+import { createFeed, type Feed, record } from './_lib/feed.ts'
+import { createGuestbook } from './_lib/guestbook.ts'
+import type { Site } from './_lib/site.ts'
+
+/** Options of {@linkcode createSite}. */
+export interface SiteOptions {
+  /** Errors without stacks, assets that are read once, no hot reload. Default: DENO_ENV or NODE_ENV is `production`. */
+  readonly production?: boolean
+  /** Signs sessions and CSRF tokens, at least 32 characters. Default: random, so that they end with the process. */
+  readonly secret?: string
+  /** Cookies only over HTTPS. Default false: the site speaks plain HTTP unless a proxy or `cert` says otherwise. */
+  readonly secureCookies?: boolean
+}
+
+const POLICY = [
+  `default-src 'none'`,
+  `base-uri 'none'`,
+  `connect-src 'self'`,
+  `form-action 'self'`,
+  `frame-ancestors 'self'`,
+  `img-src 'self' data:`,
+  `script-src 'nonce-{nonce}'`,
+  `style-src 'self'`,
+].join('; ')
+
+/** Builds the site's router: views, middleware, assets and the pool. Reads nothing and starts nothing yet. */
+export function createSite(options: SiteOptions = {}): Router {
+  const production = options.production ?? isProduction()
+  const secret = options.secret ?? crypto.randomUUID() + crypto.randomUUID()
+  const secure = options.secureCookies ?? false
+  const root = new URL('../', import.meta.url)
+  const feed = createFeed()
+
+  const router = new Router({
+    routesDir: fromFileUrl(new URL('routes', root)),
+    viewsDir: fromFileUrl(new URL('views', root)),
+    hotReload: !production,
+    worker: {
+      scriptURL: new URL('./_workers/cpu.ts', import.meta.url),
+      poolSize: 2,
+      maxQueueDepth: 8,
+    },
+  })
+
+  const site: Site = {
+    root,
+    production,
+    version: '0.1.0',
+    startedAt: Date.now(),
+    feed,
+    guestbook: createGuestbook(),
+    sources: new Map(),
+    playground: new Engine({
+      viewsDir: fromFileUrl(new URL('views/playground', root)),
+      limits: {
+        maxIterations: 1000,
+        maxRenderIterations: 3000,
+        maxOutputSize: 20_000,
+        maxTemplateSize: 4000,
+      },
+    }),
+    routes: () => router.routes(),
+    assets: assetVersion(new URL('./_public/', import.meta.url), production),
+  }
+
+  router.on((event) => listen(feed, event))
+  router.use((ctx, next) => {
+    ctx.state.site = site
+    return next()
+  })
+  router.use(requestId(), serverTiming(), securityHeaders({ contentSecurityPolicy: POLICY }), compress())
+  router.use('/templates', bodyLimit({ limit: 32 * 1024 }))
+  router.use('/guestbook', session({ cookieSecret: secret, secure }), csrf({ cookieSecret: secret, secure }))
+  router.static('/assets', {
+    path: fromFileUrl(new URL('./_public', import.meta.url)),
+    cacheControl: production ? 'public, max-age=31536000, immutable' : 'no-cache',
+  })
+  return router
+}
+
+/** Feeds the pages; errors that nobody foresaw go to stderr, as they would without a listener. */
+function listen(feed: Feed, event: LifecycleEvent): void {
+  record(feed, event)
+  if (event.kind === 'request:error' && event.metadata.status >= 500 && event.metadata.error !== undefined) {
+    console.error(
+      `${event.metadata.method} ${event.metadata.url} ${event.metadata.status}\n`,
+      event.metadata.error,
+    )
+  }
+}
+
+function isProduction(): boolean {
+  return Deno.env.get('DENO_ENV') === 'production' || Deno.env.get('NODE_ENV') === 'production'
+}
+
+if (import.meta.main) {
+  const router = createSite({
+    secret: Deno.env.get('SITE_SECRET'),
+    secureCookies: Deno.env.get('SITE_HTTPS') === '1',
+  })
+  await router.serve({
+    onListen: ({ hostname, port }) => {
+      console.log(`Mayfly's example site: http://${hostname === '0.0.0.0' ? 'localhost' : hostname}:${port}/`)
+    },
+  })
+}

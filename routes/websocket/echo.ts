@@ -1,0 +1,6 @@
+import { websocket } from '@mayfly/mayfly'
+
+export const GET = websocket({
+  onMessage: (socket, { data }) => socket.send(data),
+  maxMessageBytes: 4096,
+})
