@@ -246,7 +246,7 @@ function emitLayout(emitter: Emitter, frame: Frame, scope: Scope | null, node: L
     const isOverridable = isExtending && !hasSlot(block.body, block.name)
     const body = capture(emitter, () => emitNodes(emitter, frame, scope, block.body))
     emitter.lines.push(`[${name}]:${isOverridable ? `F!==null&&F[${name}]||` : ''}`)
-    emitter.lines.push(emitter.isStream ? 'function*(){' : '(o)=>{')
+    emitter.lines.push(emitter.isStream ? 'function*(){' : 'function(o){')
     appendAll(emitter.lines, body)
     emitter.lines.push(emitter.isStream ? '},' : 'return o},')
   }

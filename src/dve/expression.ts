@@ -13,6 +13,8 @@ export interface Reader {
   readonly close: string
   token: Token
   depth: number
+  /** True when the operand of `||` or `??` that was read last held `&&` outside parentheses. */
+  hasAnd: boolean
 }
 
 const LEVELS: readonly (readonly string[])[] = [
@@ -25,7 +27,7 @@ const META = new Set(['index', 'first', 'last', 'length', 'key'])
 
 /** A reader whose first token is the one at or behind `at`. */
 export function createReader(source: Source, at: number, close: string): Reader {
-  return { source, close, token: nextToken(source, at, close), depth: 0 }
+  return { source, close, token: nextToken(source, at, close), depth: 0, hasAnd: false }
 }
 
 /** Takes the current token and reads the next one. */
@@ -104,7 +106,7 @@ function readLogical(reader: Reader): Expression {
     left = readChain(reader, left, ['||'], readAnd, logical)
     if (isOperator(reader, '??')) throw unexpected(reader, 'parentheses, for ?? does not mix with || or &&')
   } else if (isOperator(reader, '??')) {
-    if (left.type === 'logical' && !grouped.has(left)) {
+    if (reader.hasAnd) {
       throw unexpected(reader, 'parentheses, for ?? does not mix with || or &&')
     }
     left = readChain(reader, left, ['??'], (inner) => readLevel(inner, 0), logical)
@@ -115,11 +117,12 @@ function readLogical(reader: Reader): Expression {
   return left
 }
 
-/** Logical expressions that stood in parentheses. */
-const grouped = new WeakSet<Expression>()
-
 function readAnd(reader: Reader): Expression {
-  return readChain(reader, readLevel(reader, 0), ['&&'], (inner) => readLevel(inner, 0), logical)
+  const first = readLevel(reader, 0)
+  const hasAnd = isOperator(reader, '&&')
+  const result = readChain(reader, first, ['&&'], (inner) => readLevel(inner, 0), logical)
+  reader.hasAnd = hasAnd
+  return result
 }
 
 function logical(operator: string, left: Expression, right: Expression): Expression {
@@ -220,7 +223,6 @@ function readPrimary(reader: Reader): Expression {
   const inner = readPipe(reader)
   if (!isOperator(reader, ')')) throw unexpected(reader, '")"')
   take(reader)
-  if (inner.type === 'logical') grouped.add(inner)
   return inner
 }
 
