@@ -332,6 +332,7 @@ Deno.test('an error that nobody would see goes to stderr', async () => {
   console.error = (...parts: unknown[]) => void lines.push(parts.map((part) => Deno.inspect(part)).join(' '))
   try {
     await using router = new Router({ routesDir: fixture('routes'), hotReload: false })
+    router.on('route:error', () => {})
     await router.fetch(new Request('http://mayfly.test/throw/sync'))
     await router.fetch(new Request('http://mayfly.test/throw/http'))
     const stop = router.on('request:error', () => {})

@@ -86,6 +86,11 @@ for (const { path, site } of sites) {
       raw: 'GET http://mayfly.test/admin/users HTTP/1.1\r\nHost: mayfly.test\r\nConnection: close\r\n\r\n',
       status: 401,
     },
+    {
+      name: 'a Host with a path in it is guarded by the path that is served',
+      raw: 'GET /methods HTTP/1.1\r\nHost: mayfly.test/admin/users?\r\nConnection: close\r\n\r\n',
+      status: 401,
+    },
   ])
 }
 

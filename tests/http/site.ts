@@ -60,6 +60,8 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
     router.on('request:error', (event: LifecycleEvent<'request:error'>) => {
       errors.push(event.metadata.error)
     })
+    // Two files of the fixture are broken on purpose.
+    router.on('route:error', () => {})
     setup?.(router)
     const stop = new AbortController()
     const listening = Promise.withResolvers<ListenAddress>()
