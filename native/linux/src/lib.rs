@@ -1,6 +1,7 @@
 //! A Linux personality in plain Rust data.
 #![forbid(unsafe_code)]
 
+pub mod clock;
 pub mod elf;
 pub mod errno;
 pub mod host_file;
@@ -9,4 +10,5 @@ pub mod mock;
 pub mod random;
 pub mod space;
 pub mod tracked;
+pub mod vdso;
 pub mod vma;
