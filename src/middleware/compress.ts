@@ -26,6 +26,9 @@ const FORMATS: Readonly<Record<CompressEncoding, CompressionFormat>> = {
 const COMPRESSIBLE =
   /^(?:text\/.*|.*\+(?:json|xml|text)|application\/(?:json|xml|javascript|ecmascript|manifest|wasm|x-ndjson|rtf|vnd\.ms-fontobject)|font\/(?:ttf|otf)|image\/(?:bmp|x-icon|vnd\.microsoft\.icon))$/
 
+// No content, a part, not modified.
+const UNCODED: ReadonlySet<number> = new Set([101, 204, 205, 206, 304])
+
 const RULES: OptionRules<CompressOptions> = {
   encodings: {
     wanted: 'a non-empty array of "br", "gzip" and "deflate"',
@@ -48,6 +51,7 @@ export function compress(options: CompressOptions = {}): Middleware {
   const { filter = (mediaType) => COMPRESSIBLE.test(mediaType) } = options
   return async function compress(ctx, next) {
     const response = await next()
+    if (response.body === null && ctx.get.method() !== 'HEAD') return response
     if (!isEligible(response, (mediaType) => filter(mediaType, ctx))) return response
     const length = response.headers.get('content-length')
     if (length !== null && Number(length) < threshold) return response
@@ -56,6 +60,8 @@ export function compress(options: CompressOptions = {}): Middleware {
       | CompressEncoding
       | undefined
     if (encoding === undefined) return response
+    // To HEAD the headers of GET, as far as they are known; its body is never read.
+    if (ctx.get.method() === 'HEAD') return response.body ?? length ? encode(response, encoding) : response
     const peeked = await peekBody(response.body!, length === null ? threshold : 0)
     if (peeked.small) return new Response(peeked.body, response)
     const body = peeked.body.pipeThrough(new CompressionStream(FORMATS[encoding]))
@@ -64,8 +70,8 @@ export function compress(options: CompressOptions = {}): Middleware {
 }
 
 function isEligible(response: Response, worthIt: (mediaType: string) => boolean): boolean {
-  const { body, headers, status } = response
-  if (body === null || status === 206 || headers.has('content-range')) return false
+  const { headers, status } = response
+  if (UNCODED.has(status) || headers.has('content-range')) return false
   const coding = headers.get('content-encoding')
   if (coding !== null && coding !== 'identity') return false
   if (/(?:^|,)\s*no-transform\s*(?:,|$)/i.test(headers.get('cache-control') ?? '')) return false

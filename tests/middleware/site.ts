@@ -24,7 +24,8 @@ export const OTHER_SECRET = 'one more secret of more than 32 characters'
 /** Middleware from outside in; one that does not call `next` takes the place of a handler. */
 export function makeSite(middleware: Middleware[], options: RouterOptions = {}): Site {
   const routesDir = fromFileUrl(new URL('./fixture/routes', import.meta.url))
-  const router = new Router({ routesDir, hotReload: false, ...options }).use(...middleware)
+  const router = new Router({ routesDir, hotReload: false, ...options })
+  for (const one of middleware) router.use(one)
   const events: LifecycleEvent[] = []
   router.on((event) => {
     events.push(event)
