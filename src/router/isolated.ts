@@ -45,26 +45,45 @@ export function mayBeIsolated(source: string): boolean {
  * Reads the exports of a module from its text; nothing of it runs. `path` gives the language by its extension.
  *
  * esbuild parses the module, so that comments, strings, templates, regular expressions, JSX and types cannot
- * pose as an export or hide one. Whether `isolated` is false is asked of esbuild too: an entry that branches on the
- * import shrinks to its else branch only if the export is a constant, and false. All else counts as isolated.
- * Names that come through `export *` are not seen.
+ * pose as an export or hide one. Names that come through `export *` are not seen. An `isolated` counts unless it is
+ * certainly a constant and false, as in `export const isolated = false`.
  *
  * Throws `SourceError` with esbuild's message and its place if the module does not parse.
  */
 export async function readExports(path: string, source: string): Promise<StaticExports> {
-  const route = { contents: source, loader: path.slice(path.lastIndexOf('.') + 1).replace('mjs', 'js') }
-  const listed = await build(path, { stdin: { ...route, sourcefile: path }, bundle: false })
+  const loader = path.slice(path.lastIndexOf('.') + 1).replace('mjs', 'js')
+  const listed = await build(path, { stdin: { contents: source, loader, sourcefile: path }, bundle: false })
   const exports = Object.values(listed.metafile.outputs)[0].exports
   return {
-    isolated: exports.includes('isolated') && !(await isConstantFalse(path, route)),
+    isolated: exports.includes('isolated') && !(await isFalse(path, listed.outputFiles[0].text)),
     methods: exports.filter(isMethod).sort(),
     hasDefault: exports.includes('default'),
   }
 }
 
+const DECLARATION = /^const isolated = false;$/m
+
+/**
+ * Whether the module that esbuild printed as `text` exports the constant false. esbuild replaces an import by its
+ * value only where nothing runs before the declaration, so that is asked with the declaration moved to the top as
+ * well. If what was moved stood in a comment or template, the name is now declared twice and the module refused, or the
+ * export is another variable, and not replaced.
+ */
+async function isFalse(path: string, text: string): Promise<boolean> {
+  if (await isConstantFalse(path, text)) return true
+  if (!DECLARATION.test(text)) return false
+  try {
+    return await isConstantFalse(path, 'const isolated = false;\n' + text.replace(DECLARATION, ''))
+  } catch (error) {
+    if (error instanceof SourceError) return false
+    throw error
+  }
+}
+
 const ENTRY = `import { isolated } from 'route'\nisolated ? $yes() : $no()`
 
-async function isConstantFalse(path: string, route: Record<string, unknown>): Promise<boolean> {
+/** Whether an entry that branches on the import shrinks to its else branch, and nothing but that. */
+async function isConstantFalse(path: string, text: string): Promise<boolean> {
   const plugin = {
     name: 'route',
     setup(build: PluginBuild): void {
@@ -75,11 +94,17 @@ async function isConstantFalse(path: string, route: Record<string, unknown>): Pr
       })
       build.onLoad(
         { filter: /.*/, namespace: 'mayfly' },
-        ({ path }) => path === 'entry' ? { contents: ENTRY, loader: 'js' } : route,
+        ({ path }) =>
+          path === 'entry' ? { contents: ENTRY, loader: 'js' } : { contents: text, loader: 'jsx' },
       )
     },
   }
-  const { outputFiles } = await build(path, { entryPoints: ['entry'], plugins: [plugin], bundle: true })
+  const { outputFiles } = await build(path, {
+    entryPoints: ['entry'],
+    plugins: [plugin],
+    bundle: true,
+    minifySyntax: true,
+  })
   return outputFiles[0].text === '// mayfly:entry\n$no();\n'
 }
 
@@ -91,7 +116,6 @@ async function build(path: string, options: Record<string, unknown>): ReturnType
       format: 'esm',
       target: 'esnext',
       jsx: 'preserve',
-      minifySyntax: true,
       treeShaking: true,
       write: false,
       metafile: true,
