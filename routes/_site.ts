@@ -87,8 +87,8 @@ export function createSite(options: SiteOptions = {}): Router {
   router.use('/templates', bodyLimit({ limit: 32 * 1024 }))
   router.use('/guestbook', session({ cookieSecret: secret, secure }), csrf({ cookieSecret: secret, secure }))
   router.static('/assets', {
-    path: fromFileUrl(new URL('./_public', import.meta.url)),
-    cacheControl: production ? 'public, max-age=31536000, immutable' : 'no-cache',
+    dir: fromFileUrl(new URL('./_public', import.meta.url)),
+    immutable: production,
   })
   return router
 }
