@@ -18,6 +18,12 @@ import { type Binding, createScope, type Scope } from './scope.ts'
 /** Most pieces in one statement. */
 const MAX_PARTS = 40
 
+/**
+ * Most nodes in one JavaScript function. Longer bodies are cut into functions that run one after the other, for the time
+ * that V8 takes to compile a generator grows with the square of its length.
+ */
+const MAX_NODES = 200
+
 /** Appends pending output. Must come before any statement of another kind. */
 export function flushParts(emitter: Emitter): void {
   const { parts } = emitter
@@ -40,6 +46,14 @@ function emitPart(emitter: Emitter, code: string, isText: boolean): void {
 
 /** The statements of nodes, appended to `emitter.lines`; all output is flushed at the end. */
 export function emitNodes(emitter: Emitter, frame: Frame, scope: Scope | null, nodes: readonly Node[]): void {
+  if (nodes.length > MAX_NODES) {
+    for (let i = 0; i < nodes.length; i += MAX_NODES) {
+      emitLine(emitter, emitter.isStream ? 'yield* function*(){' : 'o=function(o){')
+      emitNodes(emitter, frame, scope, nodes.slice(i, i + MAX_NODES))
+      emitter.lines.push(emitter.isStream ? '}();' : 'return o}(o);')
+    }
+    return
+  }
   for (const node of nodes) {
     switch (node.type) {
       case 'text':

@@ -17,12 +17,21 @@ export interface Reader {
   hasAnd: boolean
 }
 
-const LEVELS: readonly (readonly string[])[] = [
-  ['==', '!=', '===', '!=='],
-  ['<', '>', '<=', '>='],
-  ['+', '-'],
-  ['*', '/', '%'],
-]
+const PRECEDENCE: ReadonlyMap<string | number, number> = new Map([
+  ['==', 1],
+  ['!=', 1],
+  ['===', 1],
+  ['!==', 1],
+  ['<', 2],
+  ['>', 2],
+  ['<=', 2],
+  ['>=', 2],
+  ['+', 3],
+  ['-', 3],
+  ['*', 4],
+  ['/', 4],
+  ['%', 4],
+])
 const META = new Set(['index', 'first', 'last', 'length', 'key'])
 
 /** A reader whose first token is the one at or behind `at`. */
@@ -103,13 +112,13 @@ function readChoice(reader: Reader): Expression {
 function readLogical(reader: Reader): Expression {
   let left = readAnd(reader)
   if (isOperator(reader, '||')) {
-    left = readChain(reader, left, ['||'], readAnd, logical)
+    left = readLogicalChain(reader, left, '||', readAnd)
     if (isOperator(reader, '??')) throw unexpected(reader, 'parentheses, for ?? does not mix with || or &&')
   } else if (isOperator(reader, '??')) {
     if (reader.hasAnd) {
       throw unexpected(reader, 'parentheses, for ?? does not mix with || or &&')
     }
-    left = readChain(reader, left, ['??'], (inner) => readLevel(inner, 0), logical)
+    left = readLogicalChain(reader, left, '??', readOperand)
     if (isOperator(reader, '||') || isOperator(reader, '&&')) {
       throw unexpected(reader, 'parentheses, for ?? does not mix with || or &&')
     }
@@ -118,40 +127,44 @@ function readLogical(reader: Reader): Expression {
 }
 
 function readAnd(reader: Reader): Expression {
-  const first = readLevel(reader, 0)
+  const first = readOperand(reader)
   const hasAnd = isOperator(reader, '&&')
-  const result = readChain(reader, first, ['&&'], (inner) => readLevel(inner, 0), logical)
+  const result = hasAnd ? readLogicalChain(reader, first, '&&', readOperand) : first
   reader.hasAnd = hasAnd
   return result
 }
 
-function logical(operator: string, left: Expression, right: Expression): Expression {
-  return fold({ type: 'logical', operator: operator as LogicalOperator, left, right })
-}
-
-function binary(operator: string, left: Expression, right: Expression): Expression {
-  return fold({ type: 'binary', operator: operator as BinaryOperator, left, right })
-}
-
-function readLevel(reader: Reader, level: number): Expression {
-  if (level === LEVELS.length) return readUnary(reader)
-  const inner = (again: Reader): Expression => readLevel(again, level + 1)
-  return readChain(reader, inner(reader), LEVELS[level], inner, binary)
-}
-
 /** `first op next op next …`, left to right. Each operator makes the tree deeper unless it folds away. */
-function readChain(
+function readLogicalChain(
   reader: Reader,
   first: Expression,
-  operators: readonly string[],
+  operator: LogicalOperator,
   read: (reader: Reader) => Expression,
-  join: (operator: string, left: Expression, right: Expression) => Expression,
 ): Expression {
   let left = first
   const before = reader.depth
-  while (reader.token.kind === 'operator' && operators.includes(String(reader.token.value))) {
-    const operator = String(take(reader).value)
-    left = join(operator, left, read(reader))
+  while (isOperator(reader, operator)) {
+    take(reader)
+    left = fold({ type: 'logical', operator, left, right: read(reader) })
+    if (left.type !== 'literal' && ++reader.depth > MAX_EXPRESSION_DEPTH) throw tooDeep(reader)
+  }
+  reader.depth = before
+  return left
+}
+
+function readOperand(reader: Reader): Expression {
+  return readBinary(reader, 1)
+}
+
+/** Operators that bind at least as tightly as `least`, left to right. */
+function readBinary(reader: Reader, least: number): Expression {
+  let left = readUnary(reader)
+  const before = reader.depth
+  while (reader.token.kind === 'operator') {
+    const precedence = PRECEDENCE.get(reader.token.value)
+    if (precedence === undefined || precedence < least) break
+    const operator = take(reader).value as BinaryOperator
+    left = fold({ type: 'binary', operator, left, right: readBinary(reader, precedence + 1) })
     if (left.type !== 'literal' && ++reader.depth > MAX_EXPRESSION_DEPTH) throw tooDeep(reader)
   }
   reader.depth = before

@@ -124,7 +124,15 @@ function closeToken(text: string, start: number, close: string): Token | null {
   return { kind: 'close', value: trim ? '~' : '', at: start, end: brace + close.length }
 }
 
+/** What the second character of an operator may be. */
+const SECOND = '=&|?.+-*<>'
+
 function operatorToken(text: string, start: number): Token {
+  const second = text[start + 1]
+  if (second === ' ' || second === undefined || !SECOND.includes(second)) {
+    const single = characterAt(text, start)
+    return { kind: 'operator', value: single, at: start, end: start + single.length }
+  }
   for (const operator of OPERATORS) {
     if (!text.startsWith(operator, start)) continue
     // As in JavaScript, `a?.5:1` is a choice.

@@ -138,6 +138,7 @@ function keepOpener(parser: Parser, at: number): void {
     : kind === 'each'
     ? { type: 'each', list: test, item: 'item', key: null, body, otherwise: null, at }
     : { type: kind as 'slot' | 'block', name: '', body, at }
+  if (node.type !== 'block') currentBody(parser)?.push(node)
   parser.stack.push({ node, body, hasElse: false })
 }
 
