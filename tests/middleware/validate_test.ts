@@ -1,3 +1,4 @@
+// deno-lint-ignore-file no-import-prefix -- only these tests use the three libraries
 import { type Middleware, validate, type Validated, type ValidateOptions } from '@mayfly/mayfly'
 import { assert, assertEquals } from '@std/assert'
 import { type } from 'npm:arktype@2.2.9'
