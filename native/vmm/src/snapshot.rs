@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::sync::Arc;
 
+use kvm_bindings::kvm_xsave;
+
 use crate::host::Host;
 use crate::layout::PAGE;
 use crate::memory::HostFile;
@@ -21,6 +23,8 @@ pub struct Snapshot {
     pub(crate) frozen: Frozen,
     pub(crate) files: Vec<Arc<HostFile>>,
     pub(crate) state: CpuState,
+    /// The state's vector registers as the kernel wants them.
+    pub(crate) area: Box<kvm_xsave>,
 }
 
 impl Snapshot {

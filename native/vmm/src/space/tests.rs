@@ -1,7 +1,9 @@
 use std::collections::BTreeMap;
 
+use super::rewind::image_word;
 use super::*;
 use crate::memory::tests::temporary_file;
+use crate::sys::Mapping;
 
 const BASE: u64 = 0x7000_0000_0000;
 

@@ -1,0 +1,5 @@
+//! Programs in virtual machines.
+
+mod machine;
+
+pub use machine::Guest;

@@ -1,0 +1,226 @@
+//! The personality's machine, on KVM.
+
+use mayfly_linux::machine as seam;
+use mayfly_vmm::{Access, Backing, Error, FileId, PAGE, Protection, Registers, Survival, Vm};
+
+/// A machine as the personality sees it.
+///
+/// The seam has no room for errors of the host. Such an error is kept here, the call answers as if memory had run out, and the
+/// owner looks at [`Guest::take_error`] before it goes on: the machine is lost then.
+#[derive(Debug)]
+pub struct Guest {
+    vm: Vm,
+    error: Option<Error>,
+}
+
+impl Guest {
+    /// Wraps a machine.
+    pub fn new(vm: Vm) -> Guest {
+        Guest { vm, error: None }
+    }
+
+    /// The machine.
+    pub fn vm(&mut self) -> &mut Vm {
+        &mut self.vm
+    }
+
+    /// Gives the machine back.
+    pub fn into_vm(self) -> Vm {
+        self.vm
+    }
+
+    /// The first error of the host since the last call.
+    pub fn take_error(&mut self) -> Option<Error> {
+        self.error.take()
+    }
+
+    fn keep(&mut self, error: Error) {
+        match error.survival() {
+            Survival::Reset => {}
+            Survival::Continue | Survival::Discard => drop(self.error.get_or_insert(error)),
+        }
+    }
+
+    fn or_out_of_memory(&mut self, result: mayfly_vmm::Result<()>) -> Result<(), seam::OutOfMemory> {
+        result.map_err(|e| {
+            self.keep(e);
+            seam::OutOfMemory
+        })
+    }
+
+    fn or_keep(&mut self, result: mayfly_vmm::Result<()>) {
+        if let Err(e) = result {
+            self.keep(e);
+        }
+    }
+}
+
+impl seam::Machine for Guest {
+    fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), seam::PageFault> {
+        self.vm.space().read(address, into).map_err(fault)
+    }
+
+    fn write(&mut self, address: u64, from: &[u8]) -> Result<(), seam::PageFault> {
+        self.vm.space().write(address, from).map_err(fault)
+    }
+
+    fn write_protected(&mut self, address: u64, from: &[u8]) -> Result<(), seam::PageFault> {
+        self.vm.space().write_protected(address, from).map_err(fault)
+    }
+
+    fn map(
+        &mut self,
+        start: u64,
+        pages: u64,
+        backing: seam::Backing<'_>,
+        allowed: seam::Protection,
+    ) -> Result<(), seam::OutOfMemory> {
+        let backing = match backing {
+            seam::Backing::Zero => Backing::Zero,
+            seam::Backing::Bytes(bytes) => Backing::Bytes(bytes),
+            seam::Backing::Slot(slot, page) => Backing::File(FileId(slot.0), page),
+        };
+        let result = self.vm.space().map(start, pages, backing, protection(allowed));
+        self.or_out_of_memory(result)
+    }
+
+    fn unmap(&mut self, start: u64, pages: u64) {
+        let result = self.vm.space().unmap(start, pages);
+        self.or_keep(result);
+    }
+
+    fn protect(&mut self, start: u64, pages: u64, allowed: seam::Protection) {
+        let result = self.vm.space().protect(start, pages, protection(allowed));
+        self.or_keep(result);
+    }
+
+    fn remap(&mut self, from: u64, to: u64, pages: u64) -> Result<(), seam::OutOfMemory> {
+        let result = self.vm.space().remap(from, to, pages);
+        self.or_out_of_memory(result)
+    }
+
+    fn discard(&mut self, start: u64, pages: u64) {
+        let result = self.vm.space().discard(start, pages);
+        self.or_keep(result);
+    }
+
+    fn make_private(&mut self, page: u64, allowed: seam::Protection) -> Result<(), seam::OutOfMemory> {
+        let result = self.vm.space().make_private(page, protection(allowed));
+        self.or_out_of_memory(result)
+    }
+
+    fn page_state(&self, page: u64) -> seam::PageState {
+        match self.vm.space_ref().page(page) {
+            Access::Absent => seam::PageState::Absent,
+            Access::Private => seam::PageState::Private,
+            Access::File => seam::PageState::Shared,
+        }
+    }
+
+    fn free_pages(&self) -> u64 {
+        let space = self.vm.space_ref();
+        space.limit_bytes().saturating_sub(space.used_bytes()) / PAGE
+    }
+
+    fn total_pages(&self) -> u64 {
+        self.vm.space_ref().limit_bytes() / PAGE
+    }
+
+    fn registers(&self) -> seam::Registers {
+        let r = self.vm.registers();
+        seam::Registers {
+            rax: r.rax,
+            rbx: r.rbx,
+            rcx: r.rcx,
+            rdx: r.rdx,
+            rsi: r.rsi,
+            rdi: r.rdi,
+            rbp: r.rbp,
+            rsp: r.rsp,
+            r8: r.r8,
+            r9: r.r9,
+            r10: r.r10,
+            r11: r.r11,
+            r12: r.r12,
+            r13: r.r13,
+            r14: r.r14,
+            r15: r.r15,
+            rip: r.rip,
+            rflags: r.rflags,
+        }
+    }
+
+    fn set_registers(&mut self, r: &seam::Registers) {
+        self.vm.set_registers(&Registers {
+            rax: r.rax,
+            rbx: r.rbx,
+            rcx: r.rcx,
+            rdx: r.rdx,
+            rsi: r.rsi,
+            rdi: r.rdi,
+            rbp: r.rbp,
+            rsp: r.rsp,
+            r8: r.r8,
+            r9: r.r9,
+            r10: r.r10,
+            r11: r.r11,
+            r12: r.r12,
+            r13: r.r13,
+            r14: r.r14,
+            r15: r.r15,
+            rip: r.rip,
+            rflags: r.rflags,
+        });
+    }
+
+    fn fs_base(&self) -> u64 {
+        self.vm.bases().map_or(0, |b| b.0)
+    }
+
+    fn set_fs_base(&mut self, base: u64) {
+        match self.vm.bases() {
+            Ok((_, gs)) => self.vm.set_bases(base, gs),
+            Err(e) => self.keep(e),
+        }
+    }
+
+    fn gs_base(&self) -> u64 {
+        self.vm.bases().map_or(0, |b| b.1)
+    }
+
+    fn set_gs_base(&mut self, base: u64) {
+        match self.vm.bases() {
+            Ok((fs, _)) => self.vm.set_bases(fs, base),
+            Err(e) => self.keep(e),
+        }
+    }
+
+    fn save_vector_state(&mut self, into: &mut Vec<u8>) {
+        let result = self.vm.xsave(into);
+        self.or_keep(result);
+    }
+
+    fn load_vector_state(&mut self, image: &[u8]) -> Result<(), ()> {
+        match self.vm.set_xsave(image) {
+            Ok(()) => Ok(()),
+            Err(Error::Host { source, .. }) if source.raw_os_error() == Some(libc::EINVAL) => Err(()),
+            Err(e) => {
+                self.keep(e);
+                Ok(())
+            }
+        }
+    }
+
+    fn ticks(&mut self) -> u64 {
+        // SAFETY: every x86-64 CPU has the instruction. Guests read the same counter: their offset is zero.
+        unsafe { std::arch::x86_64::_rdtsc() }
+    }
+}
+
+fn fault(fault: mayfly_vmm::PageFault) -> seam::PageFault {
+    seam::PageFault { address: fault.address }
+}
+
+fn protection(p: seam::Protection) -> Protection {
+    Protection { read: p.read, write: p.write, execute: p.execute }
+}

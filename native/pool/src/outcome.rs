@@ -1,0 +1,71 @@
+//! What became of a request.
+
+use std::fmt;
+
+/// How a request ended. Each way has its own answer on the host's side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The response frame, checked.
+    Answered(Vec<u8>),
+    /// Its time was over.
+    Timeout,
+    /// Its memory was used up.
+    OutOfMemory,
+    /// It wrote more than it may.
+    OutputOver,
+    /// The program ended with this status.
+    Exited(i32),
+    /// The program died by this signal.
+    Killed(i32),
+    /// All its threads wait for each other and nothing can wake them.
+    Stuck,
+    /// What it wrote is no frame, or it exceeded a limit of the personality.
+    Misbehaved(String),
+    /// A bug or a shortage of the host's; the machine was dropped.
+    Failed(String),
+}
+
+impl Outcome {
+    /// A word for logs and counters.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Outcome::Answered(_) => "answered",
+            Outcome::Timeout => "timeout",
+            Outcome::OutOfMemory => "memory",
+            Outcome::OutputOver => "output",
+            Outcome::Exited(_) => "exited",
+            Outcome::Killed(_) => "killed",
+            Outcome::Stuck => "stuck",
+            Outcome::Misbehaved(_) => "misbehaved",
+            Outcome::Failed(_) => "failed",
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Exited(status) => write!(f, "exited with status {status}"),
+            Outcome::Killed(signal) => write!(f, "killed by signal {signal}"),
+            Outcome::Misbehaved(what) | Outcome::Failed(what) => write!(f, "{}: {what}", self.name()),
+            Outcome::Answered(_) | Outcome::Timeout | Outcome::OutOfMemory | Outcome::OutputOver | Outcome::Stuck => {
+                f.write_str(self.name())
+            }
+        }
+    }
+}
+
+/// Where a request's time went, and what it touched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestStats {
+    /// Nanoseconds in the queue.
+    pub queue_ns: u64,
+    /// Nanoseconds from entering the machine to the answer.
+    pub run_ns: u64,
+    /// Nanoseconds until the machine was clean again.
+    pub reset_ns: u64,
+    /// Times that the guest left ring 3.
+    pub exits: u64,
+    /// Pages that the reset put back.
+    pub dirty_pages: u64,
+}

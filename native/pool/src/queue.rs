@@ -1,0 +1,220 @@
+//! Between the host's thread and the machines' threads: jobs in, completions out, both bounded.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Why a job was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// As many jobs wait as may.
+    Full,
+    /// The queue was closed.
+    Closed,
+}
+
+/// What a worker is to do next.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Work<J, O> {
+    /// A job that any worker may take.
+    Job(J),
+    /// An order for this worker alone.
+    Order(O),
+}
+
+/// Jobs wait in one line for all workers; orders wait in a line of each worker's own and go first.
+#[derive(Debug)]
+pub(crate) struct Queue<J, O, C> {
+    state: Mutex<State<J, O, C>>,
+    /// Signalled when work arrives.
+    work: Condvar,
+    /// Signalled when a completion arrives.
+    done: Condvar,
+    /// Most jobs that wait.
+    capacity: usize,
+}
+
+#[derive(Debug)]
+struct State<J, O, C> {
+    jobs: VecDeque<J>,
+    orders: Vec<VecDeque<O>>,
+    done: VecDeque<C>,
+    /// Jobs taken by workers and not completed.
+    running: usize,
+    closed: bool,
+}
+
+impl<J, O: Clone, C> Queue<J, O, C> {
+    pub fn new(workers: usize, capacity: usize) -> Self {
+        let orders = (0..workers).map(|_| VecDeque::new()).collect();
+        let state = State { jobs: VecDeque::new(), orders, done: VecDeque::new(), running: 0, closed: false };
+        Queue { state: Mutex::new(state), work: Condvar::new(), done: Condvar::new(), capacity }
+    }
+
+    /// Each critical section leaves the state whole, so a panic elsewhere in a holder's thread does not spoil it.
+    fn lock(&self) -> MutexGuard<'_, State<J, O, C>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a job. Completions that nobody fetched count as well, so a host that stops fetching stops submitting.
+    pub fn submit(&self, job: J) -> Result<(), (J, Refused)> {
+        let mut state = self.lock();
+        if state.closed {
+            return Err((job, Refused::Closed));
+        }
+        let unfetched = state.done.len().saturating_sub(self.capacity + state.orders.len());
+        if state.jobs.len() + unfetched >= self.capacity {
+            return Err((job, Refused::Full));
+        }
+        state.jobs.push_back(job);
+        drop(state);
+        self.work.notify_one();
+        Ok(())
+    }
+
+    /// Gives every worker an order.
+    pub fn order(&self, order: &O) {
+        let mut state = self.lock();
+        state.orders.iter_mut().for_each(|line| line.push_back(order.clone()));
+        drop(state);
+        self.work.notify_all();
+    }
+
+    /// Waits for work; `None` when the queue is closed and empty.
+    pub fn take(&self, worker: usize) -> Option<Work<J, O>> {
+        let mut state = self.lock();
+        loop {
+            if let Some(order) = state.orders.get_mut(worker).and_then(VecDeque::pop_front) {
+                return Some(Work::Order(order));
+            }
+            if let Some(job) = state.jobs.pop_front() {
+                state.running += 1;
+                return Some(Work::Job(job));
+            }
+            if state.closed {
+                return None;
+            }
+            state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Ends a job that `take` gave.
+    pub fn complete(&self, completion: C) {
+        let mut state = self.lock();
+        state.running = state.running.saturating_sub(1);
+        state.done.push_back(completion);
+        drop(state);
+        self.done.notify_one();
+    }
+
+    /// Waits until there is a completion, all are done after a close, or time is over; moves up to `most` to `into`.
+    pub fn fetch(&self, into: &mut Vec<C>, most: usize, timeout: Duration) -> usize {
+        let end = Instant::now() + timeout;
+        let mut state = self.lock();
+        loop {
+            let n = state.done.len().min(most);
+            if n > 0 {
+                into.extend(state.done.drain(..n));
+                return n;
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() || state.closed && state.jobs.is_empty() && state.running == 0 {
+                return 0;
+            }
+            state = self.done.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Refuses new jobs; those that wait are still done.
+    pub fn close(&self) {
+        self.lock().closed = true;
+        self.work.notify_all();
+        self.done.notify_all();
+    }
+
+    /// Jobs that wait and jobs that run.
+    pub fn load(&self) -> (usize, usize) {
+        let state = self.lock();
+        (state.jobs.len(), state.running)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    const SOON: Duration = Duration::from_millis(1);
+    const LATE: Duration = Duration::from_secs(10);
+    type Numbers = Queue<u32, char, u32>;
+
+    #[test]
+    fn submit_refuses_one_above_the_capacity_and_takes_again_below_it() {
+        let q = Numbers::new(1, 2);
+        assert_eq!((q.submit(1), q.submit(2)), (Ok(()), Ok(())));
+        assert_eq!(q.submit(3), Err((3, Refused::Full)));
+        assert_eq!(q.take(0), Some(Work::Job(1)));
+        assert_eq!(q.submit(3), Ok(()));
+        assert_eq!(q.load(), (2, 1));
+    }
+
+    #[test]
+    fn unfetched_completions_end_in_refusal() {
+        let q = Numbers::new(1, 2);
+        let mut taken = 0;
+        while q.submit(taken).is_ok() {
+            assert_eq!(q.take(0), Some(Work::Job(taken)));
+            q.complete(taken);
+            taken += 1;
+            assert!(taken < 100, "never refused");
+        }
+        assert_eq!(taken, 5);
+        let mut all = Vec::new();
+        assert_eq!(q.fetch(&mut all, 3, SOON), 3);
+        assert_eq!(q.submit(9), Ok(()));
+        q.fetch(&mut all, 100, SOON);
+        assert_eq!(all, [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn orders_reach_every_worker_before_jobs() {
+        let q = Numbers::new(2, 2);
+        q.submit(1).unwrap();
+        q.order(&'a');
+        assert_eq!(q.take(0), Some(Work::Order('a')));
+        assert_eq!(q.take(1), Some(Work::Order('a')));
+        assert_eq!(q.take(1), Some(Work::Job(1)));
+    }
+
+    #[test]
+    fn close_ends_workers_and_fetchers_after_the_last_job() {
+        let q = Arc::new(Numbers::new(2, 10));
+        for i in 0..10 {
+            q.submit(i).unwrap();
+        }
+        q.close();
+        assert_eq!(q.submit(11), Err((11, Refused::Closed)));
+        let workers: Vec<_> = (0..2)
+            .map(|w| {
+                let q = q.clone();
+                std::thread::spawn(move || {
+                    while let Some(Work::Job(j)) = q.take(w) {
+                        q.complete(j);
+                    }
+                })
+            })
+            .collect();
+        let mut all = Vec::new();
+        while q.fetch(&mut all, 3, LATE) > 0 {}
+        workers.into_iter().for_each(|w| w.join().unwrap());
+        all.sort_unstable();
+        assert_eq!(all, (0..10).collect::<Vec<_>>());
+        assert_eq!(q.fetch(&mut all, 1, LATE), 0);
+    }
+
+    #[test]
+    fn fetch_gives_up_when_time_is_over() {
+        let q = Numbers::new(1, 1);
+        assert_eq!(q.fetch(&mut Vec::new(), 1, SOON), 0);
+    }
+}

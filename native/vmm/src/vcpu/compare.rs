@@ -1,0 +1,148 @@
+//! The strict check of registers after a reset.
+
+use kvm_bindings::{Msrs, kvm_msr_entry, kvm_sregs};
+
+use super::setup::{MSR_CSTAR, MSR_LSTAR, MSR_SFMASK, MSR_STAR};
+use super::{CpuState, Vcpu};
+use crate::error::{Error, Result, kvm};
+use crate::memory::Memory;
+
+impl Vcpu {
+    /// Makes KVM take the registers that wait in the shared page, without running the program.
+    fn apply(&mut self, memory: &mut Memory) -> Result<()> {
+        self.prepare(memory, false)?;
+        self.fd.get_kvm_run().immediate_exit = 1;
+        match self.fd.run() {
+            Err(e) if matches!(e.errno(), libc::EINTR | libc::EAGAIN) => Ok(()),
+            Err(e) => Err(kvm("load the vCPU")(e)),
+            Ok(other) => Err(Error::UnexpectedExit {
+                what: format!("while loading: {other:?}"),
+            }),
+        }
+    }
+
+    /// The reference of a vCPU whose state was just loaded.
+    pub fn settled_reference(&mut self, memory: &mut Memory) -> Result<Reference> {
+        self.apply(memory)?;
+        self.reference()
+    }
+
+    /// Compares all that KVM holds with `state` and with the system registers, debug registers and MSRs of `reference`.
+    pub fn compare(&mut self, memory: &mut Memory, state: &CpuState, reference: &Reference) -> Result<()> {
+        self.apply(memory)?;
+        let regs = self.fd.get_regs().map_err(kvm("read registers"))?;
+        if regs != state.registers {
+            return Err(Error::Impure {
+                what: format!("registers are {regs:x?}, not {:x?}", state.registers),
+            });
+        }
+        let mut xsave = Vec::new();
+        self.xsave(&mut xsave)?;
+        if let Some(at) = differing_byte(&xsave, &state.xsave) {
+            return Err(Error::Impure {
+                what: format!("byte {at} of the vector registers differs"),
+            });
+        }
+        let now = self.reference()?;
+        now.compare(reference)
+    }
+
+    /// Registers outside of [`CpuState`] as KVM holds them.
+    fn reference(&mut self) -> Result<Reference> {
+        let mut sregs = self.fd.get_sregs().map_err(kvm("read system registers"))?;
+        sregs.cr2 = 0;
+        let debug = self.fd.get_debug_regs().map_err(kvm("read debug registers"))?;
+        let xcrs = self.fd.get_xcrs().map_err(kvm("read XCR0"))?;
+        let mut msrs = Vec::new();
+        for index in COMPARED_MSRS {
+            let one = [kvm_msr_entry {
+                index,
+                ..Default::default()
+            }];
+            let mut one = Msrs::from_entries(&one).map_err(|_| Error::Broken {
+                what: "an MSR list of one entry",
+            })?;
+            if self.fd.get_msrs(&mut one).is_ok_and(|n| n == 1) {
+                msrs.push((index, one.as_slice()[0].data));
+            }
+        }
+        Ok(Reference {
+            sregs,
+            debug: (debug.db, debug.dr7),
+            xcr0: xcrs.xcrs[0].value,
+            msrs,
+        })
+    }
+}
+
+/// System calls, segment bases, sysenter, PAT, TSC_AUX, XSS, speculation control, misc enable, power of the vector units.
+const COMPARED_MSRS: [u32; 16] = [
+    MSR_STAR,
+    MSR_LSTAR,
+    MSR_CSTAR,
+    MSR_SFMASK,
+    0xc000_0100,
+    0xc000_0101,
+    0xc000_0102,
+    0xc000_0103,
+    0xc000_0080,
+    0x174,
+    0x175,
+    0x176,
+    0x277,
+    0xda0,
+    0x48,
+    0x1a0,
+];
+
+/// Registers that no program can change but by a bug: compared by the strict check.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Reference {
+    sregs: kvm_sregs,
+    debug: ([u64; 4], u64),
+    xcr0: u64,
+    msrs: Vec<(u32, u64)>,
+}
+
+impl Reference {
+    fn compare(&self, want: &Reference) -> Result<()> {
+        if self.sregs != want.sregs {
+            return Err(Error::Impure {
+                what: format!("system registers are {:x?}, not {:x?}", self.sregs, want.sregs),
+            });
+        }
+        if self != want {
+            return Err(Error::Impure {
+                what: format!("debug registers or MSRs are {self:x?}, not {want:x?}"),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The first byte in which two vector state images differ in meaning. The header's first word does not count: it says which
+/// components are in their initial state, which KVM may note or spell out, and it fills in their bytes either way.
+fn differing_byte(a: &[u8], b: &[u8]) -> Option<usize> {
+    let component_bits = 512..520;
+    let differs = |i: &usize| !component_bits.contains(i) && a.get(*i) != b.get(*i);
+    (0..a.len().max(b.len())).find(differs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differing_byte_ignores_the_component_bits_alone() {
+        let a = vec![0u8; 832];
+        for at in [0, 31, 511, 512, 519, 520, 831] {
+            let mut b = a.clone();
+            b[at] = 1;
+            assert_eq!(
+                differing_byte(&a, &b),
+                if (512..520).contains(&at) { None } else { Some(at) }
+            );
+        }
+        assert_eq!(differing_byte(&a, &a[..831]), Some(831));
+    }
+}

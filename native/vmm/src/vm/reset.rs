@@ -1,0 +1,276 @@
+//! Fork and reset.
+
+use std::sync::Arc;
+
+use super::{Kind, Vm};
+use crate::dirty::{PageMap, Run, push_run};
+use crate::error::{Error, Result};
+use crate::layout::{PAGE, page_up};
+use crate::memory::Memory;
+use crate::probe::Flush;
+use crate::snapshot::Snapshot;
+use crate::space::Space;
+use crate::sys::{self, Mapping};
+use crate::vcpu::{CpuState, Reference};
+
+/// Room that a fork's first slot has beyond the snapshot.
+const FORK_ROOM: u64 = 2 << 20;
+/// Tables added by requests above which a reset rebuilds the slot to unlink them.
+const KEPT_TABLES: u64 = 64;
+/// Working sets below this many pages are never trimmed.
+const TRIM_PAGES: u64 = 1024;
+/// Outliers in a row after which a large working set is taken for normal.
+const TRIM_STRIKES: u32 = 4;
+/// Resets after which a large working set is trimmed anyway, to learn anew what requests need.
+const TRIM_EVERY: u64 = 1024;
+
+/// What a reset did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ResetReport {
+    /// Pages copied back or zeroed.
+    pub pages: u64,
+    /// Pages whose translations were flushed.
+    pub flushed: u64,
+    /// The page map was scanned for new private pages.
+    pub scanned: bool,
+    /// All private pages were given back.
+    pub trimmed: bool,
+    /// The slots were rebuilt to unlink added tables.
+    pub rebuilt: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Fork {
+    snapshot: Arc<Snapshot>,
+    map: PageMap,
+    /// Private pages that resets copy back, sorted; tables are not among them.
+    working: Vec<Run>,
+    working_pages: u64,
+    /// Page faults of this thread when `working` was complete; -1: it is not.
+    faults: i64,
+    thread: i32,
+    /// Size of the working set that requests usually need.
+    usual: u64,
+    strikes: u32,
+    since_trim: u64,
+    reference: Option<Reference>,
+}
+
+impl Vm {
+    /// Puts memory, page tables and registers back to the snapshot's.
+    pub fn reset(&mut self) -> Result<ResetReport> {
+        let Kind::Fork(_) = self.kind else {
+            return Err(Error::WrongKind {
+                attempt: "reset a machine that is no fork",
+            });
+        };
+        let mut report = ResetReport::default();
+        self.rewind_tables(&mut report)?;
+        self.copy_back(&mut report)?;
+        let Kind::Fork(fork) = &self.kind else {
+            unreachable!("checked above")
+        };
+        self.vcpu.load(&fork.snapshot.state, &fork.snapshot.area)?;
+        Ok(report)
+    }
+
+    fn rewind_tables(&mut self, report: &mut ResetReport) -> Result<()> {
+        let Kind::Fork(fork) = &mut self.kind else {
+            return Ok(());
+        };
+        let snapshot = fork.snapshot.clone();
+        self.space.rewind(&snapshot.frozen, &snapshot.image)?;
+        if self.space.added_tables() > KEPT_TABLES {
+            // Every page, tables included, becomes the snapshot's again, and KVM forgets what it knew.
+            self.space.forget_tables(&snapshot.frozen);
+            let private = self.space.memory().private();
+            private.discard(0, private.length())?;
+            fork.working.clear();
+            (fork.working_pages, fork.faults) = (0, -1);
+            self.rebuild_slots()?;
+            self.flush_owed = self.host.flavour().flush == Flush::ReloadCr3;
+            report.rebuilt = true;
+            return Ok(());
+        }
+        report.flushed = self.settle()?;
+        Ok(())
+    }
+
+    fn copy_back(&mut self, report: &mut ResetReport) -> Result<()> {
+        let Kind::Fork(fork) = &mut self.kind else {
+            return Ok(());
+        };
+        let thread = sys::thread_id();
+        if fork.faults != sys::page_faults() || fork.thread != thread {
+            fork.rescan(&self.space)?;
+            report.scanned = true;
+        }
+        report.pages = fork.working_pages;
+        if fork.wants_trim() {
+            for run in &fork.working {
+                self.space
+                    .memory()
+                    .private()
+                    .discard(run.start, run.length as usize)?;
+            }
+            fork.working.clear();
+            (fork.working_pages, fork.since_trim, fork.faults) = (0, 0, -1);
+            fork.thread = thread;
+            report.trimmed = true;
+            return Ok(());
+        }
+        for run in &fork.working {
+            restore(&self.space, &fork.snapshot, *run)?;
+        }
+        fork.since_trim += 1;
+        fork.thread = thread;
+        fork.faults = sys::page_faults();
+        Ok(())
+    }
+
+    /// Compares every byte of private memory, every translation and all registers with the snapshot. To be called right after
+    /// a reset; slow.
+    pub fn check(&mut self) -> Result<()> {
+        let Kind::Fork(fork) = &mut self.kind else {
+            return Err(Error::WrongKind {
+                attempt: "compare a machine that is no fork",
+            });
+        };
+        let snapshot = fork.snapshot.clone();
+        self.space.compare_tables(&snapshot.frozen, &snapshot.image)?;
+        self.space.audit().map_err(|what| Error::Impure { what })?;
+        let kept = snapshot.frozen.fork_tables..snapshot.frozen.fork_tables_end;
+        let covered = self.covered;
+        let is_content = |f: &u64| !self.space.is_table(*f) && !kept.contains(f);
+        for frame in (0..covered).step_by(PAGE as usize).filter(is_content) {
+            if !frame_is_restored(&self.space, &snapshot, frame) {
+                return Err(Error::Impure {
+                    what: format!("page {frame:#x} differs"),
+                });
+            }
+        }
+        let state: &CpuState = &snapshot.state;
+        let reference = fork.reference.as_ref().ok_or(Error::Broken {
+            what: "a fork without its reference",
+        })?;
+        self.vcpu.compare(self.space.memory_mut(), state, reference)
+    }
+}
+
+impl Snapshot {
+    /// A machine that continues from the snapshot.
+    pub fn fork(self: &Arc<Self>) -> Result<Vm> {
+        let frozen = &self.frozen;
+        let limit = frozen.state.frames.limit_bytes();
+        let top = frozen.fork_tables_end;
+        let length = page_up(top + limit).ok_or(Error::OutOfMemory { limit })?;
+        let mut private = Mapping::anonymous(length as usize)?;
+        private.overlay_private(&self.file, frozen.end as usize)?;
+        let mut memory = Memory::new(private);
+        for file in &self.files {
+            memory.attach(file)?;
+        }
+        let space = Space::forked(memory, frozen);
+        let fork = Fork {
+            snapshot: self.clone(),
+            map: PageMap::open()?,
+            working: Vec::new(),
+            working_pages: 0,
+            faults: -1,
+            thread: sys::thread_id(),
+            usual: 0,
+            strikes: 0,
+            since_trim: 0,
+            reference: None,
+        };
+        let mut vm = Vm::build(
+            &self.host,
+            space,
+            Kind::Fork(Box::new(fork)),
+            (top + FORK_ROOM).min(length),
+        )?;
+        vm.vcpu.load(&self.state, &self.area)?;
+        let (vcpu, memory) = (&mut vm.vcpu, vm.space.memory_mut());
+        let reference = vcpu.settled_reference(memory)?;
+        let Kind::Fork(fork) = &mut vm.kind else {
+            unreachable!("built as a fork")
+        };
+        fork.reference = Some(reference);
+        Ok(vm)
+    }
+}
+
+impl Fork {
+    /// Finds all private pages anew and leaves tables out.
+    fn rescan(&mut self, space: &Space) -> Result<()> {
+        let mut all = Vec::new();
+        self.map.private_pages(
+            space.memory().private(),
+            space.memory().private().length() as u64,
+            &mut all,
+        )?;
+        let frozen = &self.snapshot.frozen;
+        let kept = frozen.fork_tables..frozen.fork_tables_end;
+        self.working.clear();
+        self.working_pages = 0;
+        for run in all {
+            for frame in (run.start..run.start + run.length).step_by(PAGE as usize) {
+                if !space.is_table(frame) && !kept.contains(&frame) {
+                    push_run(&mut self.working, frame, PAGE);
+                    self.working_pages += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether this request's working set is an outlier, or it is time to learn anew. An outlier that repeats becomes usual.
+    fn wants_trim(&mut self) -> bool {
+        let n = self.working_pages;
+        if n > TRIM_PAGES && n > 4 * self.usual && self.strikes < TRIM_STRIKES {
+            self.strikes += 1;
+            return true;
+        }
+        self.strikes = 0;
+        self.usual = n;
+        n > TRIM_PAGES && self.since_trim >= TRIM_EVERY
+    }
+}
+
+/// Copies a run of pages back from the snapshot; behind its end they become zero.
+fn restore(space: &Space, snapshot: &Snapshot, run: Run) -> Result<()> {
+    let private = space.memory().private();
+    let end = run.start + run.length;
+    let from_image = end.min(snapshot.frozen.end).saturating_sub(run.start) as usize;
+    let zero = run.length as usize - from_image;
+    let outside = Error::Broken {
+        what: "the working set leaves guest memory",
+    };
+    let Some(target) = private.at(run.start, run.length as usize) else {
+        return Err(outside);
+    };
+    if from_image > 0 {
+        let Some(source) = snapshot.image.at(run.start, from_image) else {
+            return Err(outside);
+        };
+        // SAFETY: `at` checked both ranges; they are different mappings; the vCPU does not run.
+        unsafe { std::ptr::copy_nonoverlapping(source, target, from_image) };
+    }
+    // SAFETY: from_image + zero is the length that `at` checked.
+    unsafe { std::ptr::write_bytes(target.add(from_image), 0, zero) };
+    Ok(())
+}
+
+/// Whether a page equals the snapshot's, or is zero behind its end.
+fn frame_is_restored(space: &Space, snapshot: &Snapshot, frame: u64) -> bool {
+    const ZERO: [u8; PAGE as usize] = [0; PAGE as usize];
+    let mut now = ZERO;
+    if space.memory().read(frame, 0, &mut now).is_err() {
+        return false;
+    }
+    match snapshot.image.at(frame, PAGE as usize) {
+        None => now == ZERO,
+        // SAFETY: a whole page lies at `then`, in a read-only mapping of a sealed file; u8 has no alignment.
+        Some(then) => now == *unsafe { std::slice::from_raw_parts(then, PAGE as usize) },
+    }
+}

@@ -1,0 +1,135 @@
+//! The slots between guest-physical memory and KVM, and the flush of stale translations.
+
+use kvm_bindings::{KVM_MEM_READONLY, kvm_userspace_memory_region};
+
+use super::{Kind, Vm};
+use crate::dirty::{Run, push_run};
+use crate::error::{Error, Result, kvm};
+use crate::layout::{FILES, LOW_END, PAGE};
+use crate::probe::Flush;
+
+/// Slots grow by this much while a program boots.
+pub(super) const BOOT_SLOT: u64 = 64 << 20;
+/// Slots of a fork grow by this much: KVM keeps about 2 bytes for each 1000 of a slot.
+const FORK_SLOT: u64 = 16 << 20;
+/// Runs of stale pages above which the whole private range is flushed at once.
+const FLUSH_RUNS: usize = 48;
+impl Vm {
+    /// Gives new frames slots and makes KVM forget stale translations.
+    pub(super) fn settle(&mut self) -> Result<u64> {
+        let top = self.space.top();
+        if top > self.covered {
+            let step = if matches!(self.kind, Kind::Boot(_)) {
+                BOOT_SLOT
+            } else {
+                FORK_SLOT
+            };
+            let end = (top - self.covered).div_ceil(step) * step + self.covered;
+            self.cover(end.min(self.space.memory().private().length() as u64))?;
+        }
+        if !self.space.has_stale() {
+            return Ok(0);
+        }
+        let stale = self.space.take_stale();
+        match self.host.flavour().flush {
+            Flush::ReloadCr3 => self.flush_owed = true,
+            Flush::Notifier => self.flush_by_notifier(&stale)?,
+        }
+        Ok(stale.len() as u64)
+    }
+
+    pub(super) fn flush_by_notifier(&self, stale: &[u64]) -> Result<()> {
+        let memory = self.space.memory();
+        let (private, files) = stale.split_at(stale.partition_point(|f| *f < FILES));
+        let mut runs = Vec::new();
+        private.iter().for_each(|f| push_run(&mut runs, *f, PAGE));
+        if runs.len() > FLUSH_RUNS {
+            runs = vec![Run {
+                start: LOW_END,
+                length: self.covered - LOW_END,
+            }];
+        }
+        for run in runs {
+            memory
+                .private()
+                .forget_translations(run.start, run.length as usize, true)?;
+        }
+        for window in memory.windows() {
+            let end = window.start + window.mapping.length() as u64;
+            let mut runs = Vec::new();
+            files
+                .iter()
+                .filter(|f| (window.start..end).contains(*f))
+                .for_each(|f| push_run(&mut runs, f - window.start, PAGE));
+            if runs.len() > FLUSH_RUNS {
+                runs = vec![Run {
+                    start: 0,
+                    length: window.mapping.length() as u64,
+                }];
+            }
+            for run in runs {
+                window
+                    .mapping
+                    .forget_translations(run.start, run.length as usize, false)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a slot for private memory from `covered` to `end`.
+    pub(super) fn cover(&mut self, end: u64) -> Result<()> {
+        if end <= self.covered {
+            return Err(Error::OutOfMemory {
+                limit: self.space.limit_bytes(),
+            });
+        }
+        let length = end - self.covered;
+        let memory = self.space.memory().private().at(self.covered, length as usize);
+        let memory = memory.ok_or(Error::Broken {
+            what: "a slot outside of private memory",
+        })?;
+        self.add_slot(self.covered, length, memory as u64, 0)?;
+        self.covered = end;
+        Ok(())
+    }
+
+    pub(super) fn cover_window(&mut self, index: usize) -> Result<()> {
+        let window = &self.space.memory().windows()[index];
+        let (start, length, memory) = (
+            window.start,
+            window.mapping.length() as u64,
+            window.mapping.base() as u64,
+        );
+        self.add_slot(start, length, memory, KVM_MEM_READONLY)
+    }
+
+    pub(super) fn add_slot(&mut self, start: u64, length: u64, memory: u64, flags: u32) -> Result<()> {
+        let region = kvm_userspace_memory_region {
+            slot: self.slots.len() as u32,
+            flags,
+            guest_phys_addr: start,
+            memory_size: length,
+            userspace_addr: memory,
+        };
+        // SAFETY: the host range is one of this machine's mappings; they live in `space`, which is dropped after the vCPU and
+        // the machine's descriptor.
+        unsafe { self.fd.set_user_memory_region(region) }.map_err(kvm("give the machine memory"))?;
+        self.slots.push(region);
+        Ok(())
+    }
+
+    /// Deletes all slots and adds them again: KVM drops every shadow page and translation.
+    pub(super) fn rebuild_slots(&mut self) -> Result<()> {
+        for region in &self.slots {
+            for memory_size in [0, region.memory_size] {
+                let region = kvm_userspace_memory_region {
+                    memory_size,
+                    ..*region
+                };
+                // SAFETY: as in `add_slot`: the same range, or none.
+                unsafe { self.fd.set_user_memory_region(region) }.map_err(kvm("rebuild a slot"))?;
+            }
+        }
+        Ok(())
+    }
+}
