@@ -22,9 +22,17 @@ export interface RouteFile {
   readonly errors: readonly CrawledFile[]
 }
 
+/** A folder whose `_error` answers for paths below it that no route matches. */
+export interface ErrorScope {
+  readonly pattern: Pattern
+  /** Innermost folder first. */
+  readonly errors: readonly CrawledFile[]
+}
+
 /** The routes of a crawl, sorted by file, and all that is wrong with their names. */
 export interface Classified {
   readonly files: readonly RouteFile[]
+  readonly errorScopes: readonly ErrorScope[]
   /** One message for each malformed or doubled name, sorted. Non-empty: the table must not be used. */
   readonly problems: readonly string[]
 }
@@ -47,6 +55,7 @@ export class RouteNamesError extends Error {
 export function classify(crawl: Crawl): Classified {
   const files: RouteFile[] = []
   const problems: string[] = []
+  const errorScopes = findErrorScopes(crawl, problems)
   for (const folder of crawl.folders.values()) {
     for (const twins of [folder.middleware, folder.errors]) {
       if (twins.length < 2) continue
@@ -65,7 +74,7 @@ export function classify(crawl: Crawl): Classified {
     }
   }
   problems.push(...findDuplicates(files))
-  return { files, problems: problems.sort() }
+  return { files, errorScopes, problems: problems.sort() }
 }
 
 /** The pattern of a path below the routes folder: `users/[id].ts` is `/users/[id]`. Throws `SyntaxError`. */
@@ -106,6 +115,30 @@ function chainsOf(crawl: Crawl, relative: string): { middleware: CrawledFile[]; 
     errors.unshift(...found.errors)
   }
   return { middleware, errors }
+}
+
+/**
+ * The folders with error handlers of their own, parents first. A group's folder is no part of a path, so of folders with one
+ * pattern only the outermost has a scope.
+ */
+function findErrorScopes(crawl: Crawl, problems: string[]): ErrorScope[] {
+  const scopes: ErrorScope[] = []
+  const taken = new Set<string>()
+  for (const folder of crawl.folders.values()) {
+    if (folder.errors.length === 0) continue
+    const index = folder.relative === '' ? 'index.ts' : `${folder.relative}/index.ts`
+    try {
+      const pattern = patternOf(index)
+      const shapes = expandOptional(pattern).map(shapeOf)
+      if (shapes.some((shape) => taken.has(shape))) continue
+      for (const shape of shapes) taken.add(shape)
+      scopes.push({ pattern, errors: chainsOf(crawl, index).errors })
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error
+      problems.push(`'${shownFile(crawl.name, folder.relative)}': ${error.message}`)
+    }
+  }
+  return scopes
 }
 
 /** One message for each set of files that answer the same paths. */

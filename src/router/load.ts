@@ -1,5 +1,5 @@
 import { classify, findMountClashes, type RouteFile, RouteNamesError, shownFile } from './classify.ts'
-import { crawl } from './crawl.ts'
+import { crawl, type CrawledFile } from './crawl.ts'
 import {
   createLoadCache,
   forgetOthers,
@@ -42,6 +42,14 @@ export interface RouteTable {
   /** Absolute path of the routes folder. */
   readonly root: string
   readonly routes: readonly LoadedRoute[]
+  /** Error handlers for paths that no route matches, by the pattern of the folder; parents first. */
+  readonly errorScopes: readonly LoadedErrorScope[]
+}
+
+/** The error handlers that answer at and below a folder's pattern, innermost folder first. */
+export interface LoadedErrorScope {
+  readonly pattern: string
+  readonly handlers: readonly RouteFunction[]
 }
 
 /** Options of {@link loadRoutes}. */
@@ -68,13 +76,17 @@ const firstVersions: ModuleVersions = { versionOf: () => 0, noteRead: () => {} }
 export async function loadRoutes(options: LoadOptions): Promise<RouteTable> {
   const { routesDir, onNotice = () => {}, cache = createLoadCache(), versions = firstVersions } = options
   const crawled = await crawl(routesDir)
-  const { files, problems } = classify(crawled)
+  const { files, errorScopes, problems } = classify(crawled)
   if (problems.length > 0) throw new RouteNamesError(routesDir, problems)
   const pass: LoadPass = { versions, onNotice, visited: new Set() }
   const routes: LoadedRoute[] = []
   for (const file of files) {
     const route = await loadRoute(pass, cache, file, routesDir)
     if (route !== null) routes.push(route)
+  }
+  const scopes: LoadedErrorScope[] = []
+  for (const { pattern, errors } of errorScopes) {
+    scopes.push({ pattern: pattern.text, handlers: await loadErrorHandlers(pass, cache, errors, routesDir) })
   }
   for (const { file, pattern, value, error } of forgetOthers(pass, cache.routes)) {
     if (error !== null || serves(value)) onNotice({ kind: 'route:removed', file, pattern })
@@ -84,7 +96,7 @@ export async function loadRoutes(options: LoadOptions): Promise<RouteTable> {
   }
   const clashes = findMountClashes(routes.filter((route) => route.mount), routes)
   if (clashes.length > 0) throw new RouteNamesError(routesDir, clashes)
-  return { root: crawled.root, routes }
+  return { root: crawled.root, routes, errorScopes: scopes }
 }
 
 /** The route of a file, or null if it serves nothing. */
@@ -108,13 +120,7 @@ async function loadRoute(
     if (found.entry.value !== null) middleware.push(...found.entry.value)
     else error ??= found.entry.error
   }
-  const errorHandlers: RouteFunction[] = []
-  for (const above of at.errors) {
-    const place = { path: above.path, file: shownFile(routesDir, above.relative), pattern: '' }
-    const found = await loadCached(pass, cache.errors, place, loadErrorHandler)
-    tellOfChain(pass, found)
-    if (found.entry.value !== null) errorHandlers.push(found.entry.value)
-  }
+  const errorHandlers = await loadErrorHandlers(pass, cache, at.errors, routesDir)
   const common = { file, path, pattern, middleware, errorHandlers, error, version }
   if (module === null || error !== null) {
     const isolated = module?.isolated ?? false
@@ -122,6 +128,23 @@ async function loadRoute(
   }
   const { methods, handlers, mount, fetch, isolated } = module
   return { ...common, methods, handlers, mount, fetch, isolated }
+}
+
+/** The handlers of `_error` files; a broken one is told and left out. */
+async function loadErrorHandlers(
+  pass: LoadPass,
+  cache: LoadCache,
+  files: readonly CrawledFile[],
+  routesDir: string,
+): Promise<RouteFunction[]> {
+  const handlers: RouteFunction[] = []
+  for (const { path, relative } of files) {
+    const place = { path, file: shownFile(routesDir, relative), pattern: '' }
+    const found = await loadCached(pass, cache.errors, place, loadErrorHandler)
+    tellOfChain(pass, found)
+    if (found.entry.value !== null) handlers.push(found.entry.value)
+  }
+  return handlers
 }
 
 function serves(module: RouteModule | null): boolean {

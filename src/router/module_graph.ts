@@ -8,6 +8,8 @@ interface ModuleNode {
   version: number
   /** State of the file when this version was given, see `stampOf`; '' before its first load. */
   stamp: string
+  /** The stamp was taken so soon after a write that another write could leave it as it is. */
+  racy: boolean
   readonly imports: Set<string>
   readonly importers: Set<string>
   /** The version whose imports {@link imports} lists. */
@@ -110,6 +112,7 @@ function nodeOf(graph: ModuleGraph, path: string): ModuleNode {
     node = {
       version: 0,
       stamp: '',
+      racy: false,
       imports: new Set(),
       importers: new Set(),
       importsVersion: 0,
@@ -134,18 +137,29 @@ function clearImports(graph: ModuleGraph, path: string, node: ModuleNode): void 
 
 /** Notes the state of a file that is about to load; one that changed behind the watcher's back gets a version. */
 function checkStamp(graph: ModuleGraph, path: string, node: ModuleNode): void {
-  const stamp = stampOf(path)
-  if (node.stamp === '') node.stamp = stamp
-  else if (node.stamp !== stamp) refresh(graph, new Set([path]))
+  if (node.stamp === '') takeStamp(path, node)
+  else if (node.stamp !== stampOf(path).text) refresh(graph, new Set([path]))
 }
 
+function takeStamp(path: string, node: ModuleNode): void {
+  const { text, racy } = stampOf(path)
+  node.stamp = text
+  node.racy = racy
+}
+
+/** File times advance in steps of up to ten milliseconds; this is twice that. */
+const RACY_MS = 20
+
 /** What tells one state of a file from another: time, size and inode. Synchronous, as the hook is. */
-function stampOf(path: string): string {
+function stampOf(path: string): { text: string; racy: boolean } {
   try {
     const { mtime, size, ino } = Deno.statSync(path)
-    return `${mtime?.getTime()} ${size} ${ino}`
+    const written = mtime?.getTime() ?? 0
+    return { text: `${written} ${size} ${ino}`, racy: Date.now() - written < RACY_MS }
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return 'missing'
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
+      return { text: 'missing', racy: false }
+    }
     throw error
   }
 }
@@ -166,7 +180,9 @@ export function refresh(graph: ModuleGraph, paths: ReadonlySet<string> | null): 
   const changed = new Set<string>()
   for (const [path, node] of graph.nodes) {
     if (paths !== null && !isAtOrBelowAny(path, paths)) continue
-    if (node.stamp !== '' && node.stamp !== stampOf(path)) changed.add(path)
+    if (node.stamp === '') continue
+    const written = paths !== null && node.racy && paths.has(path)
+    if (written || node.stamp !== stampOf(path).text) changed.add(path)
   }
   if (changed.size === 0) return 0
   const version = ++graph.lastVersion
@@ -175,7 +191,7 @@ export function refresh(graph: ModuleGraph, paths: ReadonlySet<string> | null): 
   for (const path of affected) {
     const node = graph.nodes.get(path)!
     node.version = version
-    node.stamp = stampOf(path)
+    takeStamp(path, node)
     for (const importer of node.importers) affected.add(importer)
   }
   return changed.size

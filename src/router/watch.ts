@@ -84,7 +84,7 @@ export async function startHotReload(options: HotReloadOptions): Promise<HotRelo
     debounce: createDebounce(options.debounceMs ?? 150, (paths) => reload(hot, paths)),
     links,
     onGrow: () => push(hot.debounce, [EVERYTHING]),
-    table: { root: routesDir, routes: [] },
+    table: { root: routesDir, routes: [], errorScopes: [] },
   }
   try {
     refresh(graph, null)
