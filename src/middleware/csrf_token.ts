@@ -7,6 +7,7 @@
  */
 import { stateOf } from '../context/internals.ts'
 import type { Context } from '../context/types.ts'
+import { presetVary } from './headers.ts'
 import { decode, randomText, sign, type SigningKeys, verify } from './secrets.ts'
 import { SignedSessionSlot } from './session_slot.ts'
 
@@ -33,15 +34,17 @@ export async function offerToken(ctx: Context, settings: TokenSettings): Promise
     sessions.map((session) => sign(keys, PURPOSE, toMessage(salt, secret, session))),
   )
   const token = [salt, ...signatures].join('.')
-  let announced = known !== undefined
+  let read = false
   Object.defineProperty(ctx.state, 'csrfToken', {
     configurable: true,
     enumerable: true,
     get() {
-      if (!announced) {
-        announced = true
+      // A shared cache must not give the page of one visitor to another.
+      if (!read) presetVary(ctx, 'Cookie')
+      if (!read && known === undefined) {
         ctx.set.cookie(cookieName, secret, { httpOnly: true, sameSite: 'Lax', secure })
       }
+      read = true
       return token
     },
   })

@@ -76,6 +76,7 @@ Deno.test('csrf sets its cookie only when a handler reads the token, and only on
   for (const part of ['Secure', 'HttpOnly', 'SameSite=Lax', 'Path=/']) assert(line.includes(part), line)
   const second = await site.ask('/', { headers: { cookie: cookieOf(first, 'csrf') } })
   assertEquals(second.headers.getSetCookie(), [])
+  assertEquals([first, second].map(({ headers }) => headers.get('vary')), ['Cookie', 'Cookie'])
 })
 
 Deno.test('csrf gives another token for every page, and all of them hold', async () => {

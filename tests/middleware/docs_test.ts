@@ -32,7 +32,7 @@ Deno.test('the box holds the fourteen middleware of the contract, and mod.ts exp
 for (const [name, factory] of FACTORIES) {
   Deno.test(`${name} has a page with a table of exactly its options, an example and its events`, async () => {
     const page = await pageOf(name)
-    const rows = [...page.matchAll(/^\| `(\w+)` \|/gm)].map(([, option]) => option)
+    const rows = [...page.matchAll(/^\| `(\w+)` *\|/gm)].map(([, option]) => option)
     assertEquals(rows.toSorted(), optionsOf(factory).toSorted())
     assert(page.startsWith(`# ${name}\n`))
     assert(page.includes("from '@mayfly/mayfly'"))
