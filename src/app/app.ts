@@ -5,6 +5,7 @@ import type { EventBus } from '../events/bus.ts'
 import type { RouteTable } from '../router/load.ts'
 import type { Tree } from '../router/tree.ts'
 import type { HotReload } from '../router/watch.ts'
+import type { StaticMount } from '../static/mount.ts'
 import type { WorkerPool } from '../worker/pool.ts'
 import type { Deadlines } from './deadlines.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -30,6 +31,8 @@ export interface App {
   readonly bus: EventBus
   readonly host: ContextHost
   readonly middleware: ScopedMiddleware[]
+  /** Longest prefix first. */
+  statics: readonly StaticMount[]
   errorHook: ErrorHandler | undefined
   readonly deadlines: Deadlines
   /** Undefined without `viewsDir`. */

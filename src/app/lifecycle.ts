@@ -5,6 +5,7 @@ import { RouteNamesError } from '../router/classify.ts'
 import { loadRoutes } from '../router/load.ts'
 import type { RouteNotice } from '../router/notice.ts'
 import { startHotReload, stopHotReload } from '../router/watch.ts'
+import { serveFile } from '../static/serve_file.ts'
 import { createPool } from '../worker/pool.ts'
 import type { App } from './app.ts'
 import { createDeadlines } from './deadlines.ts'
@@ -27,12 +28,13 @@ export function createApp(options: ResolvedOptions): App {
       isTrustedProxy: toTrustedProxy(options.trustProxy),
       worker: undefined,
       render: (state, name, data, renderOptions) => renderView(app, state, name, data, renderOptions),
-      sendFile: () => Promise.reject(new TypeError('files')),
+      sendFile: (state, path, init) => serveFile(state.request, path, init),
       streams: new Set(),
       streamFailed: (state, error) => reportBrokenStream(app, state, error),
       sockets: new Set(),
     },
     middleware: [],
+    statics: [],
     errorHook: undefined,
     deadlines: createDeadlines(options.requestTimeoutMs),
     engine: createEngine(options),

@@ -14,10 +14,11 @@ import { applyPending, toMutable } from '../context/headers.ts'
 import type { PeerInfo } from '../context/state.ts'
 import type { Awaitable, ErrorHandler, Middleware, Next } from '../context/types.ts'
 import { HttpError } from '../errors/http_error.ts'
-import { wants } from '../events/bus.ts'
+import { emit, wants } from '../events/bus.ts'
 import { allowedMethods, match } from '../router/match.ts'
 import { normalizePathname, pathnameOf } from '../router/pathname.ts'
 import { BAD_ESCAPE, FOUND, type Match, NO_METHOD, TOO_LONG } from '../router/tree.ts'
+import { serveStatic } from '../static/serve_static.ts'
 import type { App } from './app.ts'
 import type { Endpoint } from './endpoint.ts'
 import { answerError } from './failures.ts'
@@ -129,8 +130,17 @@ function unmatched(app: App, ctx: RequestContext, path: string, found: Match<End
       throw new HttpError(405, `The method is not allowed here, want ${allow}`, { headers: { allow } })
     }
     default:
-      return notFound()
+      // The asterisk form asks about the server as a whole (RFC 9110, section 9.3.7).
+      if (ctx.method === 'OPTIONS' && path === '/*') return new Response(null, { status: 204 })
+      return app.statics.length === 0 ? notFound() : fromStatics(app, ctx, path)
   }
+}
+
+async function fromStatics(app: App, ctx: RequestContext, path: string): Promise<Response> {
+  const onMissing = wants(app.bus, 'static:missing')
+    ? (path: string, reason: string) => emit(app.bus, 'static:missing', { reason, path })
+    : undefined
+  return await serveStatic(app.statics, ctx.request, path, ctx, onMissing) ?? notFound()
 }
 
 function notFound(): never {

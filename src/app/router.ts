@@ -6,6 +6,8 @@ import type { LifecycleEvent, LifecycleKind, LifecycleListener } from '../events
 import { compileGuard } from '../router/guard.ts'
 import { type RouteRow, routeRows } from '../router/table.ts'
 import type { ServeOptions } from '../server/listen.ts'
+import { createStaticMount, sortMounts } from '../static/mount.ts'
+import type { StaticSource } from '../static/options.ts'
 import type { App } from './app.ts'
 import { closeApp, createApp, prepareApp } from './lifecycle.ts'
 import type { RouterOptions } from './options.ts'
@@ -70,6 +72,15 @@ export class Router {
       }
       this.#app.middleware.push({ covers, run })
     }
+    return this
+  }
+
+  /**
+   * Serves the files of a folder below `prefix`, for paths that no route matches; the longest prefix is asked first. A
+   * function picks the folder, or the response, for each request. Throws `TypeError` or `RangeError` for what cannot be meant.
+   */
+  static(prefix: string, source: StaticSource): this {
+    this.#app.statics = sortMounts([...this.#app.statics, createStaticMount(prefix, source)])
     return this
   }
 

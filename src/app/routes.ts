@@ -2,18 +2,22 @@ import type { Context, ErrorHandler, Handler, Middleware } from '../context/type
 import { HttpError } from '../errors/http_error.ts'
 import { buildTree } from '../router/build.ts'
 import type { LoadedRoute, RouteTable } from '../router/load.ts'
-import { createTree } from '../router/tree.ts'
+import { createTree, insertMount } from '../router/tree.ts'
 import type { Routes } from './app.ts'
 import type { Endpoint } from './endpoint.ts'
 
 /** Routes that match nothing, until the folder has been read. */
 export function noRoutes(): Routes {
-  return { table: { root: '', routes: [] }, tree: createTree(), errors: createTree() }
+  return { table: { root: '', routes: [], errorScopes: [] }, tree: createTree(), errors: createTree() }
 }
 
 /** Makes a loaded table ready to serve. Throws `TypeError` when a mounted app and a file claim the same paths. */
 export function toRoutes(table: RouteTable, maxParamLength: number): Routes {
-  return { table, tree: buildTree(table, toEndpoint, { maxParamLength }), errors: createTree() }
+  const errors = createTree<readonly ErrorHandler[]>()
+  for (const { pattern, handlers } of table.errorScopes) {
+    insertMount(errors, pattern, handlers as readonly ErrorHandler[])
+  }
+  return { table, tree: buildTree(table, toEndpoint, { maxParamLength }), errors }
 }
 
 function toEndpoint(route: LoadedRoute, method: string): Endpoint {

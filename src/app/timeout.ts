@@ -22,13 +22,17 @@ export function withDeadline(app: App, ctx: RequestContext, pending: Promise<Res
       clearDeadline(app.deadlines, deadline)
       if (expired) response.body?.cancel().catch(() => {})
       else resolve(response)
+    }, (error) => {
+      // Nothing in the pipeline rejects unless it has a bug; the request must be answered even then.
+      clearDeadline(app.deadlines, deadline)
+      console.error(`mayfly: ${ctx.method} ${ctx.pathname} could not be answered\n`, error)
+      resolve(new Response(null, { status: 500 }))
     })
   })
 }
 
 function toError(app: App, ctx: RequestContext): HttpError {
-  const headers = { connection: 'close' }
-  if (app.closing) return new HttpError(503, 'The server is shutting down', { headers })
-  if (ctx.readingBody) return new HttpError(408, 'The request body came too slowly', { headers })
+  if (app.closing) return new HttpError(503, 'The server is shutting down')
+  if (ctx.readingBody) return new HttpError(408, 'The request body came too slowly')
   return new HttpError(504, `No answer within ${app.options.requestTimeoutMs} ms`)
 }

@@ -1,5 +1,5 @@
-import { getCookies } from '@std/http/cookie'
 import { readBody, readBytes, readForm, readJson, readText } from './body.ts'
+import { parseCookies } from './cookies.ts'
 import { clientAddress } from './ip.ts'
 import type { RequestState } from './state.ts'
 import type { ContextGet } from './types.ts'
@@ -40,8 +40,8 @@ export class RequestReader implements ContextGet {
   cookie(name: string): string | undefined
   cookie(name?: string): Record<string, string> | string | undefined {
     const state = this.#state
-    state.cookies ??= Object.assign(Object.create(null), getCookies(state.request.headers))
-    return name === undefined ? { ...state.cookies } : state.cookies![name]
+    state.cookies ??= parseCookies(state.request.headers.get('cookie'))
+    return name === undefined ? Object.assign(Object.create(null), state.cookies) : state.cookies[name]
   }
 
   query(): Record<string, string>

@@ -75,7 +75,10 @@ export interface ContextGet {
   session<T extends object = Record<string, unknown>>(): T | null
   /** What the `validate` middleware accepted. Throws without it. */
   validated<T = unknown>(): T
-  /** Aborted when the client goes away or the request's time is over. */
+  /**
+   * Aborted when the client goes away, when the request's time is over, and once the exchange has ended: Deno makes no
+   * difference there unless it runs with `--unstable-no-legacy-abort`.
+   */
   signal(): AbortSignal
 }
 

@@ -6,9 +6,13 @@ import { parseFrames, readExcerpt, type SourceExcerpt } from './source_excerpt.t
 /** The error page of development: the message, the lines of source that threw, the stack, the causes. */
 export async function renderDevPage(failure: PublicFailure, error: unknown): Promise<Response> {
   let extra = ''
-  for (let current = error, depth = 0; current !== undefined && depth < 5; depth++) {
-    extra += await describe(current, depth)
-    current = current instanceof Error ? current.cause : undefined
+  try {
+    for (let current = error, depth = 0; current !== undefined && depth < 5; depth++) {
+      extra += await describe(current, depth)
+      current = current instanceof Error ? current.cause : undefined
+    }
+  } catch {
+    extra += '<p>What was thrown throws when it is looked at.</p>'
   }
   return renderPage(failure, extra)
 }

@@ -9,7 +9,7 @@ import { createTree, insert, insertMount, type Tree } from './tree.ts'
  * Throws `TypeError` if a mount and a file claim the same paths.
  */
 export function buildTree<T>(
-  table: RouteTable,
+  table: Pick<RouteTable, 'routes'>,
   toValue: (route: LoadedRoute, method: string) => T,
   options: { maxParamLength?: number } = {},
 ): Tree<T> {
