@@ -2,7 +2,8 @@
 import type { Emitter, Filter, Frame } from './emit_expression.ts'
 import { emitNodes } from './emit_nodes.ts'
 import type { Program, Unit } from './program.ts'
-import { helpers, type RenderState } from './runtime.ts'
+import { helpers } from './runtime.ts'
+import type { RenderState } from './state.ts'
 import type { Binding } from './scope.ts'
 
 /** Renders to a string. */

@@ -12,7 +12,7 @@ import {
   type Frame,
 } from './emit_expression.ts'
 import type { Unit } from './program.ts'
-import { escapeValue, toText } from './runtime.ts'
+import { escapeValue, toText } from './escape.ts'
 import { type Binding, createScope, type Scope } from './scope.ts'
 
 /** Most pieces in one statement. */

@@ -10,7 +10,7 @@ import type { Filter } from './emit_expression.ts'
 import { type Source, TemplateError } from './error.ts'
 import { changedPaths, normalizeName, readTemplate, type ViewFolder } from './files.ts'
 import { buildProgram, type LoadedSource, type LoadSource, type Program } from './program.ts'
-import { createState, LimitError, type RenderLimits, type RenderState } from './runtime.ts'
+import { createState, LimitError, type RenderLimits, type RenderState } from './state.ts'
 import { openStream } from './stream.ts'
 import { TextSizeError } from './operators.ts'
 
@@ -256,7 +256,8 @@ export class Engine {
   #open(name: string): Page {
     const clean = normalizeName(String(name))
     const short = clean.slice(0, -'.dve'.length)
-    const kept = this.#pages.get(clean) ?? this.#pages.get(short)
+    // A name with `..` may lead outside, which only the file system can tell.
+    const kept = name.includes('..') ? undefined : this.#pages.get(clean) ?? this.#pages.get(short)
     if (kept !== undefined) {
       if (name === clean || name === short) this.#pages.set(name, kept)
       return kept

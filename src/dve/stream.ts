@@ -1,6 +1,6 @@
 /** Runs a template's generator as fast as its reader asks, and no faster. */
 import type { StreamFunction } from './compile.ts'
-import type { RenderState } from './runtime.ts'
+import type { RenderState } from './state.ts'
 
 /** What to do when a stream ends. Exactly one is called, once. */
 export interface StreamEnd {

@@ -49,6 +49,7 @@ Deno.test('names outside the views folder are refused, links too', () =>
     }
     assertEquals(await engine.render('inside'), 'A')
     assertEquals(await engine.render('x/../a'), 'A')
+    await assertRejects(() => engine.render('../a'), TemplateError, 'is outside the views folder')
     assertEquals(await engine.render('/a'), 'A')
   }))
 
