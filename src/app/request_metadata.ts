@@ -32,9 +32,9 @@ export class LazyRequestMetadata implements RequestMetadata {
   }
 
   get url(): string {
-    const { url } = this.#state
+    const { url, pathname } = this.#state
     const query = url.indexOf('?')
-    return this.#withQuery || query === -1 ? url : url.slice(0, query)
+    return this.#withQuery && query !== -1 ? pathname + url.slice(query) : pathname
   }
 
   get route(): string | undefined {

@@ -1,5 +1,5 @@
 import type { Context, Middleware } from '../context/types.ts'
-import { chooseEncoding } from './accept_encoding.ts'
+import { chooseEncoding } from '../context/accept_encoding.ts'
 import { mergeVary } from './headers.ts'
 import { callback, checkOptions, integer, type OptionRules } from './options.ts'
 import { peekBody } from './peek_body.ts'

@@ -1,4 +1,4 @@
-import { chooseEncoding } from '../middleware/accept_encoding.ts'
+import { chooseEncoding } from '../context/accept_encoding.ts'
 
 /** Codings and the suffixes of the files that hold them, the smaller one first. */
 const SUFFIXES: readonly (readonly [coding: string, suffix: string])[] = [['br', '.br'], ['gzip', '.gz']]

@@ -172,7 +172,7 @@ Deno.test('loadRoutes reports a broken file with file, line and cause, and loads
   assertEquals(errors.get('/well'), null)
   const told = notices.filter((notice) => notice.kind === 'route:error').map((notice) => notice.pattern)
   assertEquals(told, ['/helper', '/missing', '/string', '/syntax', '/throws', '/value'])
-  const tree = buildTree({ root: '', routes }, (route) => route.error?.name ?? 'well')
+  const tree = buildTree({ routes }, (route) => route.error?.name ?? 'well')
   assertEquals(match(tree, '/throws', 'PATCH').value, 'RouteLoadError')
   assertEquals(match(tree, '/well', 'GET').value, 'well')
 })
@@ -278,7 +278,7 @@ Deno.test('loadRoutes imports names that a URL must escape', async () => {
     ['/caf\u00e9', null],
     ['/q?', null],
   ])
-  const tree = buildTree({ root: '', routes }, (route) => route.pattern)
+  const tree = buildTree({ routes }, (route) => route.pattern)
   for (const path of ['/100%25', '/a%20b%23c', '/q%3F', '/caf%C3%A9']) {
     assertEquals(match(tree, path, 'GET').outcome, 200, path)
   }
