@@ -1,7 +1,7 @@
 import { compress, type CompressOptions, type Context } from '@mayfly/mayfly'
 import { acceptsEncodings } from '@std/http/negotiation'
 import { assert, assertEquals } from '@std/assert'
-import { chooseEncoding } from '../../src/middleware/accept_encoding.ts'
+import { chooseEncoding } from '../../src/context/accept_encoding.ts'
 import { peekBody } from '../../src/middleware/peek_body.ts'
 import { answer, assertRefused, makeSite } from './site.ts'
 
