@@ -63,8 +63,8 @@ export function compress(options: CompressOptions = {}): Middleware {
     // To HEAD the headers of GET, as far as they are known; its body is never read.
     if (ctx.get.method() === 'HEAD') return response.body ?? length ? encode(response, encoding) : response
     const peeked = await peekBody(response.body!, length === null ? threshold : 0)
-    if (peeked.small) return new Response(peeked.body, response)
-    const body = peeked.body.pipeThrough(new CompressionStream(FORMATS[encoding]))
+    if (peeked instanceof Uint8Array) return new Response(peeked, response)
+    const body = peeked.pipeThrough(new CompressionStream(FORMATS[encoding]))
     return encode(new Response(body, response), encoding)
   }
 }

@@ -1,19 +1,16 @@
 /** A body that was looked into, whole again. */
-export interface PeekedBody {
-  /** True when the body has ended and has fewer bytes than the threshold. */
-  readonly small: boolean
-  readonly body: ReadableStream<Uint8Array<ArrayBuffer>>
-}
+export type PeekedBody = Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>
 
 /**
  * Finds out whether a body is smaller than `threshold` bytes without holding up one that is still being made: what is not
- * there by the next turn of the event loop counts as more to come. Cancelling the result cancels the source.
+ * there by the next turn of the event loop counts as more to come. A small body comes back as bytes, so that its length is
+ * known; any other as a stream, whose cancelling cancels the source.
  */
 export async function peekBody(
   source: ReadableStream<Uint8Array<ArrayBuffer>>,
   threshold: number,
 ): Promise<PeekedBody> {
-  if (threshold === 0) return { small: false, body: source }
+  if (threshold === 0) return source
   const reader = source.getReader()
   const seen: Uint8Array<ArrayBuffer>[] = []
   let bytes = 0
@@ -32,7 +29,8 @@ export async function peekBody(
       bytes += result.value.length
     }
   }
-  const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
+  if (ended && bytes < threshold) return join(seen, bytes)
+  return new ReadableStream<Uint8Array<ArrayBuffer>>({
     async pull(controller) {
       const ready = seen.shift()
       if (ready !== undefined) return controller.enqueue(ready)
@@ -43,7 +41,16 @@ export async function peekBody(
     },
     cancel: (reason) => reader.cancel(reason),
   }, { highWaterMark: 0 })
-  return { small: ended && bytes < threshold, body }
+}
+
+function join(chunks: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
+  const joined = new Uint8Array(size)
+  let offset = 0
+  for (const chunk of chunks) {
+    joined.set(chunk, offset)
+    offset += chunk.length
+  }
+  return joined
 }
 
 function nextTurn(): Promise<undefined> {
