@@ -18,7 +18,7 @@ export async function peekBody(
   let ended = false
   while (bytes < threshold && !ended) {
     const read = reader.read()
-    const result = seen.length === 0 ? await read : await Promise.race([read, nextTurn()])
+    const result = await Promise.race([read, nextTurn()])
     if (result === undefined) {
       pending = read
       break

@@ -1,6 +1,6 @@
 import { compress, type CompressOptions, type Context } from '@mayfly/mayfly'
 import { acceptsEncodings } from '@std/http/negotiation'
-import { assert, assertEquals } from '@std/assert'
+import { assert, assertEquals, assertRejects } from '@std/assert'
 import { chooseEncoding } from '../../src/context/accept_encoding.ts'
 import { peekBody } from '../../src/middleware/peek_body.ts'
 import { answer, assertRefused, makeSite } from './site.ts'
@@ -225,6 +225,35 @@ Deno.test('compress closes the source when the client goes away', async () => {
   await reader.read()
   await reader.cancel()
   await closed.promise
+})
+
+Deno.test('compress sends the head of a response whose body is not there yet', async () => {
+  const gate = Promise.withResolvers<void>()
+  const page = async function* () {
+    await gate.promise
+    yield TEXT
+  }
+  const site = makeSite([
+    compress(),
+    answer((ctx) => ctx.send.stream(page(), { headers: { 'content-type': 'text/a' } })),
+  ])
+  const response = await site.ask('/', { headers: { 'accept-encoding': 'gzip' } })
+  assertEquals(response.headers.get('content-encoding'), 'gzip')
+  gate.resolve()
+  assertEquals(await new Response(response.body!.pipeThrough(new DecompressionStream('gzip'))).text(), TEXT)
+})
+
+Deno.test('compress breaks off when its source does', async () => {
+  const page = function* () {
+    yield TEXT
+    throw new Error('lost')
+  }
+  const site = makeSite([
+    compress(),
+    answer((ctx) => ctx.send.stream(page(), { headers: { 'content-type': 'text/a' } })),
+  ])
+  const response = await site.ask('/', { headers: { 'accept-encoding': 'gzip' } })
+  await assertRejects(() => response.bytes(), Error, 'lost')
 })
 
 Deno.test('peekBody gives every byte back, whatever the chunks', async () => {
