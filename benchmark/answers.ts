@@ -1,0 +1,53 @@
+/** What every server must answer before it is timed. Written apart from the servers. */
+
+/** An answer that counts. */
+export interface Answer {
+  readonly status: number
+  readonly type: string
+  readonly body: string
+}
+
+const JSON_TYPE = 'application/json'
+const HTML_TYPE = 'text/html; charset=utf-8'
+const HELLO = '{"hello":"world!"}'
+const SUM = `{"value":${
+  Array.from({ length: 50_000 }, (_, i) => Math.sqrt(i)).reduce((sum, root) => sum + root, 0)
+}}`
+
+function ok(type: string, body: string): Answer {
+  return { status: 200, type, body }
+}
+
+function eachMeta(): string {
+  const row = (i: number) => {
+    const marks = [i === 0 ? 'F' : '-', i === 49 ? 'L' : '-'].join('')
+    return `(${i}/50 ${marks}=${i + 1});`
+  }
+  return [...Array(50).keys()].map(row).join('') + '\n'
+}
+
+/** The answer to each route. */
+export const ANSWERS: Readonly<Record<string, Answer>> = {
+  '/test': ok(JSON_TYPE, HELLO),
+  '/test-cpu': ok(JSON_TYPE, SUM),
+  '/test-worker': ok(JSON_TYPE, SUM),
+  '/test-view': ok(HTML_TYPE, '<p>Hello, Ada &amp; Co., welcome to Mayfly!</p>\n'),
+  '/test-view-each-meta': ok(HTML_TYPE, eachMeta()),
+  '/test-view-include': ok(HTML_TYPE, '<p>Hello, Ada &amp; Co., from a partial</p>\n\n'),
+  '/test-view-expr': ok(HTML_TYPE, 'Hello Ada &amp; Co..\nADMIN\nSum=7\n'),
+  '/test-isolated': ok(JSON_TYPE, HELLO),
+  '/test-isolated-cpu': ok(JSON_TYPE, SUM),
+}
+
+/** Why `response` is not the answer to `route`, or undefined when it is. Header values are compared without case. */
+export async function findFault(route: string, response: Response): Promise<string | undefined> {
+  const { status, type, body } = ANSWERS[route]
+  const text = await response.text()
+  if (response.status !== status) return `status ${response.status}, want ${status}`
+  const found = response.headers.get('content-type')
+  if (found?.toLowerCase() !== type) return `content-type ${found}, want ${type}`
+  if (text !== body) {
+    return `body ${JSON.stringify(text.slice(0, 200))}, want ${JSON.stringify(body.slice(0, 200))}`
+  }
+  return undefined
+}

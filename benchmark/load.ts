@@ -1,0 +1,35 @@
+/**
+ * The load, in a process of its own: autocannon with 500 connections and 10 requests in each. Arguments: URL, seconds of
+ * warm-up, seconds that count. Prints one {@linkcode Load} as JSON.
+ */
+// @ts-types="./autocannon.d.ts"
+import autocannon from 'autocannon'
+
+/** What one run found. Latencies are in milliseconds. */
+export interface Load {
+  readonly requestsPerSecond: number
+  readonly p50: number
+  readonly p99: number
+  /** Requests without an answer, or with one that is not 2xx. */
+  readonly failures: number
+}
+
+const CONNECTIONS = 500
+const PIPELINING = 10
+
+async function measure(url: string, duration: number): Promise<Load> {
+  const result = await autocannon({ url, connections: CONNECTIONS, pipelining: PIPELINING, duration })
+  const { errors, timeouts, non2xx, requests, latency } = result
+  return {
+    requestsPerSecond: requests.total / result.duration,
+    p50: latency.p50,
+    p99: latency.p99,
+    failures: errors + timeouts + non2xx,
+  }
+}
+
+if (import.meta.main) {
+  const [url, warmUp, duration] = Deno.args
+  await measure(url, Number(warmUp))
+  console.log(JSON.stringify(await measure(url, Number(duration))))
+}

@@ -1,0 +1,55 @@
+/**
+ * The same answers from `Deno.serve` with nothing around it: one look into a Map, pages as template literals. What a framework
+ * is measured by. On PORT or 8000.
+ */
+import { CPU_TERMS, ITEMS, NAME, sumOfRoots } from '../work.ts'
+import { escape } from './escape.ts'
+
+const JSON_INIT = { headers: { 'content-type': 'application/json' } }
+const HTML_INIT = { headers: { 'content-type': 'text/html; charset=utf-8' } }
+
+function json(data: unknown): Response {
+  return new Response(JSON.stringify(data), JSON_INIT)
+}
+
+function html(page: string): Response {
+  return new Response(page, HTML_INIT)
+}
+
+function eachMeta(items: readonly number[]): string {
+  let page = ''
+  const { length } = items
+  for (let i = 0; i < length; i++) {
+    page += `(${i}/${length} ${i === 0 ? 'F' : '-'}${i === length - 1 ? 'L' : '-'}=${items[i]});`
+  }
+  return page + '\n'
+}
+
+interface User {
+  readonly name?: string
+  readonly isAdmin?: boolean
+}
+
+function expression(user: User | undefined): string {
+  return `Hello ${escape(user?.name ?? 'Guest')}.\n${
+    (user?.isAdmin ? true : false) ? 'ADMIN' : 'USER'
+  }\nSum=${1 + 2 * 3}\n`
+}
+
+const routes = new Map<string, () => Response>([
+  ['/test', () => json({ hello: 'world!' })],
+  ['/test-cpu', () => json({ value: sumOfRoots(CPU_TERMS) })],
+  ['/test-view', () => html(`<p>Hello, ${escape(NAME)}, welcome to Mayfly!</p>\n`)],
+  ['/test-view-each-meta', () => html(eachMeta(ITEMS))],
+  ['/test-view-include', () => html(`<p>Hello, ${escape(NAME)}, from a partial</p>\n\n`)],
+  ['/test-view-expr', () => html(expression({ name: NAME, isAdmin: true }))],
+])
+
+/** Answers by the path; no route here looks at query or method. */
+export function fetch(request: Request): Response {
+  const { url } = request
+  const answer = routes.get(url.slice(url.indexOf('/', 8)))
+  return answer === undefined ? new Response('Not Found\n', { status: 404 }) : answer()
+}
+
+if (import.meta.main) Deno.serve({ onListen: () => {}, port: Number(Deno.env.get('PORT') ?? 8000) }, fetch)

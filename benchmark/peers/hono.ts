@@ -1,0 +1,39 @@
+/** The same answers from Hono, written as its documentation does it. On PORT or 8000. */
+import { Hono } from 'hono'
+import { html, raw } from 'hono/html'
+import { CPU_TERMS, ITEMS, NAME, sumOfRoots } from '../work.ts'
+
+const app = new Hono()
+
+app.get('/test', (c) => c.json({ hello: 'world!' }))
+
+app.get('/test-cpu', (c) => c.json({ value: sumOfRoots(CPU_TERMS) }))
+
+app.get('/test-view', (c) => c.html(html`<p>Hello, ${NAME}, welcome to Mayfly!</p>${'\n'}`))
+
+app.get('/test-view-each-meta', (c) => {
+  const { length } = ITEMS
+  const rows = ITEMS.map((item, i) =>
+    `(${i}/${length} ${i === 0 ? 'F' : '-'}${i === length - 1 ? 'L' : '-'}=${item});`
+  )
+  return c.html(html`${raw(rows.join(''))}${'\n'}`)
+})
+
+function Partial({ name }: { name: string }): ReturnType<typeof html> {
+  return html`<p>Hello, ${name}, from a partial</p>${'\n'}`
+}
+
+app.get('/test-view-include', (c) => c.html(html`${Partial({ name: NAME })}${'\n'}`))
+
+app.get('/test-view-expr', (c) => {
+  const user: { name?: string; isAdmin?: boolean } | undefined = { name: NAME, isAdmin: true }
+  return c.html(
+    html`Hello ${user?.name ?? 'Guest'}.${'\n'}${
+      (user?.isAdmin ? true : false) ? 'ADMIN' : 'USER'
+    }${'\n'}Sum=${1 + 2 * 3}${'\n'}`,
+  )
+})
+
+export const { fetch } = app
+
+if (import.meta.main) Deno.serve({ onListen: () => {}, port: Number(Deno.env.get('PORT') ?? 8000) }, fetch)

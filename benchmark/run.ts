@@ -1,0 +1,153 @@
+/**
+ * `deno task bench`: every server on every route, checked, then timed, in fresh processes and in turn. Flags:
+ *
+ * - `--quick`: runs of 2 s instead of 30 s
+ * - `--only /test,/test-cpu`: these routes (the slash may be left out)
+ * - `--rounds 5`: default 3
+ * - `--match`, `--template`, `--reload`: the benchmarks of those rooms instead
+ */
+import { fromFileUrl } from '@std/path'
+import { drawChart } from './chart.ts'
+import { describeMachine } from './machine.ts'
+import { type Group, GROUPS, type ServerName, targets } from './plan.ts'
+import { formatMachine, formatReport, type Report } from './report.ts'
+import { checkAnswer, headerNames, loadRoute, startServer } from './server.ts'
+import { type Run, toFigures, toRows } from './statistics.ts'
+
+interface Settings {
+  readonly quick: boolean
+  readonly groups: readonly Group[]
+  readonly rounds: number
+  /** Seconds. */
+  readonly warmUp: number
+  readonly duration: number
+}
+
+const OTHERS: Readonly<Record<string, string>> = {
+  '--match': './match.ts',
+  '--template': './template.ts',
+  '--reload': './reload.ts',
+}
+
+/** Reads the flags. Throws `TypeError` for one that is unknown and for a route that there is not. */
+export function toSettings(args: readonly string[]): Settings {
+  let quick = false
+  let rounds = 3
+  let groups = GROUPS
+  for (let i = 0; i < args.length; i++) {
+    if (args[i] === '--quick') quick = true
+    else if (args[i] === '--rounds') rounds = Number(args[++i])
+    else if (args[i] === '--only') groups = selectGroups(args[++i] ?? '')
+    else {throw new TypeError(
+        `Cannot run the benchmark: unknown argument ${args[i]}, want --quick, --rounds n, --only routes`,
+      )}
+  }
+  if (!Number.isInteger(rounds) || rounds < 1) {
+    throw new TypeError(`Cannot run the benchmark: --rounds is ${rounds}, want a number from 1`)
+  }
+  return { quick, groups, rounds, warmUp: quick ? 1 : 3, duration: quick ? 2 : 30 }
+}
+
+function selectGroups(list: string): readonly Group[] {
+  const wanted = list.split(',').map((route) => route.startsWith('/') ? route : `/${route}`)
+  for (const route of wanted) {
+    if (GROUPS.some((group) => group.route === route)) continue
+    throw new TypeError(
+      `Cannot run the benchmark: no route ${route}, want some of ${
+        GROUPS.map(({ route }) => route).join(' ')
+      }`,
+    )
+  }
+  return GROUPS.filter(({ route }) => wanted.includes(route))
+}
+
+async function bench(settings: Settings): Promise<Report> {
+  const { groups, rounds, duration } = settings
+  const runs: Run[] = []
+  const skipped: Report['skipped'][number][] = []
+  for (let round = 0; round < rounds; round++) {
+    for (const { route, servers } of groups) {
+      const headers = new Map<ServerName, string>()
+      for (const server of rotate(servers, round)) {
+        if (skipped.some((item) => item.route === route && item.server === server)) continue
+        const result = await measure(server, route, settings, headers)
+        if (typeof result === 'string') skipped.push({ route, server, reason: result })
+        else runs.push({ round, server, route, ...result })
+      }
+      compareHeaders(route, headers)
+    }
+  }
+  const machine = describeMachine()
+  return {
+    machine,
+    date: new Date().toISOString(),
+    command: ['deno task bench', ...Deno.args].join(' '),
+    duration,
+    rounds,
+    skipped,
+    rows: toRows(runs),
+    figures: toFigures(runs, targets(machine.cores)),
+    runs,
+  }
+}
+
+/** Times one server on one route, in a fresh process; the reason when its answer is not right. */
+async function measure(
+  name: ServerName,
+  route: string,
+  { warmUp, duration }: Settings,
+  headers: Map<ServerName, string>,
+): Promise<Omit<Run, 'round' | 'server' | 'route'> | string> {
+  const server = await startServer(name)
+  try {
+    const fault = await checkAnswer(server, route)
+    if (fault !== undefined) {
+      // Without a virtual machine an isolated route has no answer; anything else is a broken benchmark.
+      if (name === 'mayfly-isolated' && fault.startsWith('status 503')) return fault
+      throw new Error(`Cannot time ${route} on ${name}: ${fault}`)
+    }
+    headers.set(name, await headerNames(server, route))
+    const load = await loadRoute(server, route, warmUp, duration)
+    console.error(`${route.padEnd(22)} ${name.padEnd(16)} ${Math.round(load.requestsPerSecond)} req/s`)
+    return load
+  } finally {
+    await server.stop()
+  }
+}
+
+/** Servers that send other headers do other work. */
+function compareHeaders(route: string, headers: ReadonlyMap<ServerName, string>): void {
+  const distinct = new Set(headers.values())
+  if (distinct.size > 1) {
+    throw new Error(
+      `Cannot compare ${route}: headers differ: ${
+        [...headers].map(([name, list]) => `${name}: ${list}`).join('; ')
+      }`,
+    )
+  }
+}
+
+function rotate<T>(items: readonly T[], by: number): T[] {
+  return items.map((_, i) => items[(i + by) % items.length])
+}
+
+async function save(report: Report, name: string): Promise<void> {
+  const folder = new URL('./results/', import.meta.url)
+  await Deno.mkdir(folder, { recursive: true })
+  await Deno.writeTextFile(new URL(`${name}.json`, folder), `${JSON.stringify(report, null, 2)}\n`)
+  await Deno.writeTextFile(new URL(`${name}.svg`, folder), drawChart(report))
+  console.log(`\nwritten: ${fromFileUrl(new URL(`${name}.json`, folder))} and ${name}.svg`)
+}
+
+if (import.meta.main) {
+  const others = Deno.args.filter((argument) => Object.hasOwn(OTHERS, argument))
+  if (others.length > 0) {
+    console.log(formatMachine(describeMachine()))
+    for (const other of others) await (await import(OTHERS[other])).main()
+  } else {
+    const settings = toSettings(Deno.args)
+    const report = await bench(settings)
+    console.log(formatReport(report))
+    await save(report, settings.quick ? 'quick' : 'bench')
+  }
+}
