@@ -2,6 +2,7 @@ import type { RequestState } from '../context/state.ts'
 import { StartupError } from '../errors/startup_error.ts'
 import { createBus, emit, wants } from '../events/bus.ts'
 import { RouteNamesError } from '../router/classify.ts'
+import { stopCompiler } from '../router/isolated.ts'
 import { loadRoutes } from '../router/load.ts'
 import type { RouteNotice } from '../router/notice.ts'
 import { startHotReload, stopHotReload } from '../router/watch.ts'
@@ -82,6 +83,7 @@ export async function closeApp(app: App): Promise<void> {
   for (const cut of [...app.host.streams]) cut()
   if (app.hotReload !== undefined) await stopHotReload(app.hotReload)
   app.hotReload = undefined
+  await stopCompiler()
   app.pool?.close()
   app.pool = app.host.worker = undefined
 }

@@ -97,7 +97,37 @@ function emitValue(emitter: Emitter, frame: Frame, scope: Scope | null, node: Va
   else emitPart(emitter, `(s.place=${addPlace(emitter, frame.unit, node.at)},${code})`, !isPlain)
 }
 
+/** Most branches of a condition that becomes one expression. */
+const MAX_CHOICES = 4
+
+/** A condition whose branches are plain text, as a piece of the statement around it: the output grows in fewer steps. */
+function emitChoice(emitter: Emitter, frame: Frame, scope: Scope | null, node: IfNode): void {
+  let code = ''
+  for (const branch of node.branches) {
+    const test = emitExpression(emitter, frame, scope, branch.test)
+    const place = test.isSafe ? '' : `s.place=${addPlace(emitter, frame.unit, branch.at)},`
+    code += `(${place}${test.code})?${JSON.stringify(plainText(branch.body))}:`
+  }
+  emitPart(emitter, `(${code}${JSON.stringify(plainText(node.otherwise ?? []))})`, true)
+}
+
+/** The text of nodes that are nothing but text, or null. */
+function plainText(nodes: readonly Node[]): string | null {
+  let text = ''
+  for (const node of nodes) {
+    if (node.type !== 'text') return null
+    text += node.value
+  }
+  return text
+}
+
+function isChoice(node: IfNode): boolean {
+  return node.branches.length <= MAX_CHOICES && plainText(node.otherwise ?? []) !== null &&
+    node.branches.every((branch) => plainText(branch.body) !== null)
+}
+
 function emitIf(emitter: Emitter, frame: Frame, scope: Scope | null, node: IfNode): void {
+  if (isChoice(node)) return emitChoice(emitter, frame, scope, node)
   // Branches stand one after the other under a label: a chain of else would nest as deep as it is long.
   const label = node.branches.length > 1 ? `b${emitter.nextLocal++}` : null
   if (label !== null) emitLine(emitter, `${label}:{`)
