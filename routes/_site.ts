@@ -13,6 +13,7 @@ import {
   session,
 } from '@mayfly/mayfly'
 import { assetVersion } from './_lib/assets.ts'
+import { errorPage } from './_lib/error_page.ts'
 import { createFeed, type Feed, record } from './_lib/feed.ts'
 import { createGuestbook } from './_lib/guestbook.ts'
 import type { Site } from './_lib/site.ts'
@@ -90,6 +91,7 @@ export function createSite(options: SiteOptions = {}): Router {
     dir: fromFileUrl(new URL('./_public', import.meta.url)),
     immutable: production,
   })
+  router.catch(errorPage)
   return router
 }
 

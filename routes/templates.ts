@@ -3,7 +3,7 @@ import { renderPage } from './_lib/page.ts'
 import { type Attempt, EXAMPLE, renderAttempt } from './_lib/playground.ts'
 import { siteOf } from './_lib/site.ts'
 
-export const GET: Handler = async (ctx) => show(ctx, EXAMPLE.template, EXAMPLE.data)
+export const GET: Handler = (ctx) => show(ctx, EXAMPLE.template, EXAMPLE.data)
 
 /** A script sends JSON and gets JSON; a plain form gets the page. */
 export const POST: Handler = async (ctx) => {

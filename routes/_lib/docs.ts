@@ -30,7 +30,7 @@ export async function renderDoc(root: URL, doc: Doc, docs: readonly Doc[]): Prom
   const marked = new Marked({
     gfm: true,
     renderer: {
-      html: ({ text }: Tokens.HTML | Tokens.Tag) => escape(text),
+      html: ({ text }: Tokens.HTML | Tokens.Tag) => escape(text.replace(/<!--[^]*?-->/g, '')),
       heading({ tokens, depth, text }: Tokens.Heading) {
         return `<h${depth} id="${escape(uniqueId(ids, text))}">${
           this.parser.parseInline(tokens)

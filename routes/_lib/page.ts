@@ -47,7 +47,7 @@ export async function pageData(ctx: Context, options: PageOptions): Promise<Reco
       previous,
       next,
       sources,
-      source: options.sources?.[0],
+      requestId: ctx.state.requestId,
       scripts: options.scripts ?? [],
       nonce: ctx.state.nonce ?? '',
       theme: themeOf(ctx),

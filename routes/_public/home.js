@@ -22,6 +22,7 @@ source.addEventListener('entry', ({ data }) => {
   const entry = JSON.parse(data)
   count++
   requests.textContent = String(count)
+  body.querySelector('[data-empty]')?.remove()
   body.prepend(row(entry))
   while (body.rows.length > 12) body.rows[body.rows.length - 1].remove()
 })

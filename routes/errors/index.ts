@@ -11,7 +11,7 @@ export const GET: Handler = (ctx) =>
     description:
       'One error, two readers: a page for a person, a problem document for a program. Secrets stay in the process.',
     sources: [
-      'routes/_error.ts',
+      'routes/_lib/error_page.ts',
       'routes/errors/teapot.ts',
       'routes/errors/crash.ts',
       'views/error.dve',

@@ -1,11 +1,11 @@
 import type { ErrorHandler } from '@mayfly/mayfly'
 import { HttpError } from '@mayfly/mayfly'
 import { STATUS_TEXT } from '@std/http/status'
-import { renderPage } from './_lib/page.ts'
-import { siteOf } from './_lib/site.ts'
+import { renderPage } from './page.ts'
+import { siteOf } from './site.ts'
 
 /** The site's error page. It passes on to Mayfly's own answer where that serves better: programs, and developers. */
-const onError: ErrorHandler = (ctx, { status, error }) => {
+export const errorPage: ErrorHandler = (ctx, { status, error }) => {
   if (/\bjson\b/.test(ctx.get.header('accept') ?? '')) return
   if (!(error instanceof HttpError) && !siteOf(ctx).production) return
   const title = STATUS_TEXT[status as keyof typeof STATUS_TEXT] ?? 'Error'
@@ -18,5 +18,3 @@ const onError: ErrorHandler = (ctx, { status, error }) => {
     data: { status, title, detail, method: ctx.get.method(), path: ctx.get.pathname() },
   })
 }
-
-export default onError

@@ -1,0 +1,76 @@
+import { assert, assertEquals, assertStringIncludes } from '@std/assert'
+import { toFileUrl } from '@std/path'
+import { groupDocs, listDocs, renderDoc } from '../../routes/_lib/docs.ts'
+import { createSite } from '../../routes/_site.ts'
+
+async function withProject(run: (root: URL) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir()
+  const root = toFileUrl(`${folder}/`)
+  try {
+    await Deno.mkdir(new URL('src/dve/deep/', root), { recursive: true })
+    await Deno.writeTextFile(
+      new URL('README.md', root),
+      '# Read `me`\n\n<script>alert(1)</script> <b onclick=x>hi</b>\n\n' +
+        '[dve](src/dve/README.md#limits) [out](../secret.md) [js](javascript:alert(1)) [web](https://deno.com)\n\n' +
+        '![pic](data:text/html,x)\n\n## Twice\n\n## Twice\n\n```ts\nconst a = "<"\n```\n\n| a | b |\n|--|--|\n| `x` | 2 |\n',
+    )
+    await Deno.writeTextFile(new URL('src/dve/README.md', root), '# DVE\n\n[up](../../README.md)\n')
+    await Deno.writeTextFile(new URL('src/dve/deep/more.md', root), 'no heading\n')
+    await Deno.writeTextFile(new URL('src/dve/code.ts', root), '')
+    await run(root)
+  } finally {
+    await Deno.remove(folder, { recursive: true })
+  }
+}
+
+Deno.test('listDocs finds the Markdown of the project, the top first', () =>
+  withProject(async (root) => {
+    const docs = await listDocs(root)
+    assertEquals(docs.map(({ slug, title, group }) => [slug, title, group]), [
+      ['readme', 'Read me', 'The project'],
+      ['dve/readme', 'DVE', 'Dve'],
+      ['dve/deep/more', 'src/dve/deep/more.md', 'Dve'],
+    ])
+    assertEquals(groupDocs(docs).map(({ name, docs }) => [name, docs.length]), [['The project', 1], [
+      'Dve',
+      2,
+    ]])
+  }))
+
+Deno.test('renderDoc shows raw HTML as text and keeps only links that lead somewhere', () =>
+  withProject(async (root) => {
+    const docs = await listDocs(root)
+    const html = await renderDoc(root, docs[0], docs)
+    assertStringIncludes(html, '&lt;script&gt;')
+    assertEquals(
+      /<script|onclick=x>|<b |javascript:|<img|data:text/.exec(html.replaceAll('&lt;b onclick=x&gt;', '')),
+      null,
+    )
+    assertStringIncludes(html, '<a href="/docs/dve/readme#limits">dve</a>')
+    assertStringIncludes(html, '<a href="https://deno.com">web</a>')
+    assert(!html.includes('secret'))
+    assertStringIncludes(html, '<h2 id="twice">')
+    assertStringIncludes(html, '<h2 id="twice-1">')
+    assertStringIncludes(html, '<span class="k">const</span> a = <span class="s">&quot;&lt;&quot;</span>')
+    assertStringIncludes(html, '<td><code>x</code></td>')
+    assertStringIncludes(await renderDoc(root, docs[1], docs), '<a href="/docs/readme">up</a>')
+  }))
+
+Deno.test('no address below /docs reaches a file that is not listed', async () => {
+  await using site = createSite({ production: true })
+  for (
+    const slug of [
+      '..%2f..%2fdeno.json',
+      '%2e%2e/deno.json',
+      'deno.json',
+      'readme.md',
+      'src/dve',
+      'README',
+      'a/b/c',
+    ]
+  ) {
+    const response = await site.fetch(new Request(`http://localhost/docs/${slug}`))
+    await response.body?.cancel()
+    assertEquals(response.status, 404, slug)
+  }
+})
