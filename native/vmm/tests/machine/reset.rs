@@ -1,0 +1,116 @@
+//! Forks and resets.
+
+use crate::*;
+
+#[test]
+fn reset_rewinds_memory_and_every_register() {
+    let Some(host) = host() else { return };
+    let (snapshot, mut fork) = forked(machine(&host, &COUNTER));
+    let mut alarm = alarm(20_000);
+    for round in 0..50 {
+        assert_eq!(fork.run(&mut alarm).unwrap(), Exit::Syscall);
+        assert_eq!(fork.registers().rax, 1, "round {round}");
+        assert_eq!(fork.bases().unwrap(), (DATA, DATA));
+        assert!(fork.check().is_err(), "a used fork must not pass");
+        assert!(fork.reset().unwrap().pages > 0);
+        fork.check().unwrap();
+    }
+    assert_eq!(
+        fork.bases().unwrap(),
+        (snapshot.state().fs_base, snapshot.state().gs_base)
+    );
+}
+
+#[test]
+fn forks_do_not_see_each_other() {
+    let Some(host) = host() else { return };
+    let (snapshot, mut a) = forked(machine(&host, &COUNTER));
+    let mut b = snapshot.fork().unwrap();
+    let mut alarm = alarm(5000);
+    a.space().write(DATA, &[100]).unwrap();
+    assert_eq!(a.run(&mut alarm).unwrap(), Exit::Syscall);
+    assert_eq!(b.run(&mut alarm).unwrap(), Exit::Syscall);
+    assert_eq!((a.registers().rax, b.registers().rax), (101, 1));
+}
+
+#[test]
+fn working_set_shrinks_after_a_memory_hog() {
+    let Some(host) = host() else { return };
+    let (_snapshot, mut fork) = forked(machine(&host, &COUNTER));
+    let mut alarm = alarm(20_000);
+    for hog in 0..3 {
+        fork.space()
+            .map(
+                0x6000_0000,
+                5000,
+                Backing::Bytes(&vec![1; 5000 * 4096]),
+                Protection::READ_WRITE,
+            )
+            .unwrap();
+        assert!(fork.reset().unwrap().trimmed, "hog {hog}");
+        for _ in 0..3 {
+            assert_eq!(fork.run(&mut alarm).unwrap(), Exit::Syscall);
+            assert_eq!(fork.registers().rax, 1);
+            assert!(fork.reset().unwrap().pages < 32);
+        }
+    }
+    fork.check().unwrap();
+}
+
+#[test]
+fn a_large_working_set_that_stays_is_accepted() {
+    let Some(host) = host() else { return };
+    let (_snapshot, mut fork) = forked(machine(&host, &COUNTER));
+    let mut trims = 0;
+    for _ in 0..20 {
+        fork.space()
+            .map(
+                0x6000_0000,
+                2000,
+                Backing::Bytes(&vec![1; 2000 * 4096]),
+                Protection::READ_WRITE,
+            )
+            .unwrap();
+        trims += u32::from(fork.reset().unwrap().trimmed);
+    }
+    assert!((1..=4).contains(&trims), "{trims}");
+    fork.check().unwrap();
+}
+
+#[test]
+fn memory_over_the_limit_is_refused_and_the_next_request_runs() {
+    let Some(host) = host() else { return };
+    let (_snapshot, mut fork) = forked(machine(&host, &COUNTER));
+    let e = fork
+        .space()
+        .map(0x6000_0000, 100_000, Backing::Zero, Protection::READ_WRITE)
+        .unwrap_err();
+    assert_eq!(e.survival(), Survival::Reset);
+    fork.reset().unwrap();
+    fork.check().unwrap();
+    assert_eq!(fork.run(&mut alarm(5000)).unwrap(), Exit::Syscall);
+    assert_eq!(fork.registers().rax, 1);
+}
+
+#[test]
+fn kick_during_a_request_leaves_a_machine_that_resets() {
+    let Some(host) = host() else { return };
+    // inc (%rdi); cmp $0,%rsi; je .; syscall
+    let code = [
+        0x48, 0xff, 0x07, 0x48, 0x83, 0xfe, 0x00, 0x74, 0xfe, 0x48, 0x8b, 0x07, 0x0f, 0x05,
+    ];
+    let (_snapshot, mut fork) = forked(machine(&host, &code));
+    for _ in 0..20 {
+        assert_eq!(fork.run(&mut alarm(2)).unwrap(), Exit::Kicked);
+        fork.reset().unwrap();
+        fork.check().unwrap();
+        let regs = Registers {
+            rsi: 1,
+            ..*fork.registers()
+        };
+        fork.set_registers(&regs);
+        assert_eq!(fork.run(&mut alarm(2000)).unwrap(), Exit::Syscall);
+        assert_eq!(fork.registers().rax, 1);
+        fork.reset().unwrap();
+    }
+}

@@ -1,0 +1,236 @@
+//! Entering and leaving ring 3.
+
+use crate::*;
+
+#[test]
+fn system_calls_go_out_and_come_back() {
+    let Some(host) = host() else { return };
+    // mov $7,%eax; syscall; inc %rax; syscall
+    let mut vm = machine(
+        &host,
+        &[0xb8, 7, 0, 0, 0, 0x0f, 0x05, 0x48, 0xff, 0xc0, 0x0f, 0x05],
+    );
+    let mut alarm = alarm(5000);
+    assert_eq!(vm.run(&mut alarm).unwrap(), Exit::Syscall);
+    assert_eq!((vm.registers().rax, vm.registers().rip), (7, CODE + 7));
+    let mut regs = *vm.registers();
+    regs.rax = 41;
+    vm.set_registers(&regs);
+    assert_eq!(vm.run(&mut alarm).unwrap(), Exit::Syscall);
+    assert_eq!((vm.registers().rax, vm.registers().rip), (42, CODE + 12));
+    vm.space().audit().unwrap();
+}
+
+#[test]
+fn page_faults_tell_address_and_kind_and_resume() {
+    let Some(host) = host() else { return };
+    // mov %rcx,(%rdi); syscall; call *%rdi
+    let mut vm = machine(&host, &[0x48, 0x89, 0x0f, 0x0f, 0x05, 0xff, 0xd7]);
+    let at = 0x5000_0123;
+    let regs = Registers {
+        rdi: at,
+        rcx: 0x1122,
+        ..*vm.registers()
+    };
+    vm.set_registers(&regs);
+    let mut alarm = alarm(5000);
+    let fault = |vector, error| {
+        Exit::Exception(Exception {
+            vector,
+            error,
+            address: at,
+        })
+    };
+    assert_eq!(vm.run(&mut alarm).unwrap(), fault(14, 6));
+    assert_eq!(
+        (vm.registers().rip, vm.registers().rcx, vm.registers().rsp),
+        (CODE, 0x1122, STACK)
+    );
+    vm.space()
+        .map(0x5000_0000, 1, Backing::Zero, Protection::READ)
+        .unwrap();
+    assert_eq!(vm.run(&mut alarm).unwrap(), fault(14, 7));
+    vm.space()
+        .protect(0x5000_0000, 1, Protection::READ_WRITE)
+        .unwrap();
+    assert_eq!(vm.run(&mut alarm).unwrap(), Exit::Syscall);
+    let mut word = [0; 8];
+    vm.space().read(at, &mut word).unwrap();
+    assert_eq!(u64::from_le_bytes(word), 0x1122);
+    assert_eq!(vm.run(&mut alarm).unwrap(), fault(14, 0x15), "a fetch from data");
+}
+
+#[test]
+fn other_exceptions_tell_their_vector() {
+    let Some(host) = host() else { return };
+    let cases: [(&[u8], u8); 6] = [
+        (&[0x0f, 0x0b], 6),             // ud2
+        (&[0x31, 0xc9, 0xf7, 0xf1], 0), // xor %ecx,%ecx; div %ecx
+        (&[0xf4], 13),                  // hlt
+        (&[0x0f, 0x22, 0xd8], 13),      // mov %rax,%cr3
+        (&[0xe6, 0x8e], 13),            // out %al,$0x8e: a forged page fault
+        (&[0xe6, 0x00], 13),            // out %al,$0: a forged system call
+    ];
+    for (code, vector) in cases {
+        let mut vm = machine(&host, &[code, &SPIN].concat());
+        let mut regs = *vm.registers();
+        regs.rsp = STACK - 64;
+        vm.set_registers(&regs);
+        match vm.run(&mut alarm(2000)).unwrap() {
+            Exit::Exception(e) => assert_eq!(e.vector, vector, "{code:x?}: {e:x?}"),
+            other => panic!("{code:x?}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn low_memory_is_out_of_reach() {
+    let Some(host) = host() else { return };
+    for page in 0..16u64 {
+        for code in [&[0x8a, 0x07][..], &[0x88, 0x07]] {
+            // mov (%rdi),%al or mov %al,(%rdi); then syscall
+            let mut vm = machine(&host, &[code, &SYSCALL].concat());
+            vm.set_registers(&Registers {
+                rip: CODE,
+                rsp: STACK,
+                rdi: page * PAGE,
+                ..Default::default()
+            });
+            let exit = vm.run(&mut alarm(2000)).unwrap();
+            let stub_read = host.flavour().entry == Entry::Ring3 && page == 8 && code[0] == 0x8a;
+            assert_eq!(
+                matches!(exit, Exit::Exception(Exception { vector: 14, .. })),
+                !stub_read,
+                "page {page}: {exit:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn registers_set_by_the_owner_arrive_whole() {
+    let Some(host) = host() else { return };
+    let mut code = [0u8; 0x102];
+    code[..2].copy_from_slice(&SYSCALL);
+    code[0x100..].copy_from_slice(&[0x88, 0x00]); // mov %al,(%rax)
+    let mut vm = machine(&host, &code);
+    let want = Registers {
+        rax: 1,
+        rbx: 2,
+        rcx: 3,
+        rdx: 4,
+        rsi: 5,
+        rdi: 6,
+        rsp: STACK,
+        rbp: 8,
+        r8: 9,
+        r9: 10,
+        r10: 11,
+        r11: 12,
+        r12: 13,
+        r13: 14,
+        r14: 15,
+        r15: 16,
+        rip: CODE + 0x100,
+        rflags: 0x3_3eff,
+    };
+    let mut alarm = alarm(5000);
+    assert_eq!(vm.run(&mut alarm).unwrap(), Exit::Syscall);
+    // Now the vCPU rests in a stub where `syscall` arrives in ring 0: RCX and R11 must survive the way back.
+    vm.set_registers(&want);
+    let fault = Exit::Exception(Exception {
+        vector: 14,
+        error: 6,
+        address: 1,
+    });
+    assert_eq!(vm.run(&mut alarm).unwrap(), fault);
+    assert_eq!(
+        *vm.registers(),
+        Registers {
+            rflags: 0xed7,
+            ..want
+        }
+    );
+    assert_eq!(
+        vm.run(&mut alarm).unwrap(),
+        fault,
+        "the way back from an exception keeps them as well"
+    );
+    assert_eq!(
+        *vm.registers(),
+        Registers {
+            rflags: 0xed7,
+            ..want
+        }
+    );
+}
+
+#[test]
+fn endless_loop_is_stopped_and_goes_on() {
+    let Some(host) = host() else { return };
+    // 1: inc %rax; jmp 1b
+    let mut vm = machine(&host, &[0x48, 0xff, 0xc0, 0xeb, 0xfb]);
+    let mut last = 0;
+    for _ in 0..20 {
+        assert_eq!(vm.run(&mut alarm(2)).unwrap(), Exit::Kicked);
+        assert!(
+            (CODE..CODE + 5).contains(&vm.registers().rip),
+            "{:x?}",
+            vm.registers()
+        );
+        assert!(vm.registers().rax > last);
+        last = vm.registers().rax;
+    }
+}
+
+#[test]
+fn kick_between_system_calls_loses_none() {
+    let Some(host) = host() else { return };
+    // 1: inc %rbx; syscall; jmp 1b
+    let mut vm = machine(&host, &[0x48, 0xff, 0xc3, 0x0f, 0x05, 0xeb, 0xf9]);
+    let (mut calls, mut kicks) = (0u64, 0);
+    let mut alarm = Alarm::new().unwrap();
+    let end = monotonic_ns() + 300_000_000;
+    while monotonic_ns() < end {
+        alarm.set(Some(monotonic_ns() + 37_000)).unwrap();
+        match vm.run(&mut alarm).unwrap() {
+            Exit::Syscall => {
+                calls += 1;
+                assert_eq!((vm.registers().rbx, vm.registers().rip), (calls, CODE + 5));
+            }
+            Exit::Kicked => kicks += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(calls > 100 && kicks > 10, "{calls} calls, {kicks} kicks");
+}
+
+#[test]
+fn a_program_at_the_edge_of_user_space_stays_inside() {
+    let Some(host) = host() else { return };
+    let mut vm = machine(&host, &SYSCALL);
+    let last = mayfly_vmm::USER_END - PAGE;
+    vm.space()
+        .map(last, 1, Backing::Bytes(&[0x90; 4096]), Protection::READ_EXECUTE)
+        .unwrap();
+    let regs = Registers {
+        rip: last + PAGE - 8,
+        rsp: 0x6800,
+        ..*vm.registers()
+    };
+    vm.set_registers(&regs);
+    let exit = vm.run(&mut alarm(2000)).unwrap();
+    assert!(
+        matches!(exit, Exit::Exception(Exception { vector: 14, .. })),
+        "{exit:?}"
+    );
+    let regs = Registers {
+        rip: 0x8000_0000_0000,
+        ..*vm.registers()
+    };
+    vm.set_registers(&regs);
+    assert!(matches!(
+        vm.run(&mut alarm(2000)),
+        Err(Error::BadInstructionPointer { .. })
+    ));
+}
