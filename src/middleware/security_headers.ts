@@ -36,7 +36,7 @@ export interface SecurityHeadersOptions {
 }
 
 /** The content security policy of {@linkcode securityHeaders} unless told. */
-export const DEFAULT_CONTENT_SECURITY_POLICY = [
+export const DEFAULT_CONTENT_SECURITY_POLICY: string = [
   `default-src 'self'`,
   `base-uri 'self'`,
   `form-action 'self'`,
