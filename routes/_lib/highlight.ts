@@ -116,7 +116,10 @@ function scriptUntil(source: string, start: number, nested: boolean, tokens: Tok
     if (char === '}') depth--
     const token = next(source, at, SCRIPT, before)
     push(tokens, token)
-    if (token.text.trim() !== '') before = token.text
+    // A keyword after a dot is a name like any other.
+    if (token.text.trim() !== '') {
+      before = token.kind !== 'k' && KEYWORDS.has(token.text) ? 'name' : token.text
+    }
     at += token.text.length
   }
   return at
