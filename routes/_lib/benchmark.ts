@@ -39,6 +39,8 @@ interface Bar {
   readonly labelX: number
 }
 
+/** Seconds of a run that counts as a measurement; `--quick` runs are shorter. */
+const FULL_SECONDS = 10
 const LABELS_WIDTH = 190
 const BARS_WIDTH = 470
 const BAR_HEIGHT = 20
@@ -55,6 +57,7 @@ export async function readReport(root: URL) {
     machine: `${cpu}, ${cores} cores, ${memoryGiB} GiB, ${system}, Deno ${deno}`,
     date: report.date.slice(0, 10),
     duration: report.duration,
+    isQuick: report.duration < FULL_SECONDS,
     rounds: report.rounds,
     chart: drawBars(report.rows),
     rows: report.rows.map((row) => ({
@@ -75,7 +78,8 @@ export async function readReport(root: URL) {
 /** The figure of the home page: JSON to bare `Deno.serve`, or undefined when it was not measured. */
 export async function readSummary(root: URL): Promise<{ ratio: string } | undefined> {
   const found = await findNewest(root)
-  const row = found?.report.rows.find(({ route, server }) => route === '/test' && server === 'mayfly')
+  if (found === undefined || found.report.duration < FULL_SECONDS) return undefined
+  const row = found.report.rows.find(({ route, server }) => route === '/test' && server === 'mayfly')
   return row?.toBare === undefined ? undefined : { ratio: row.toBare.toFixed(2) }
 }
 
@@ -85,9 +89,14 @@ async function findNewest(root: URL): Promise<{ report: Report; name: string } |
   for (const name of await namesIn(folder)) {
     const report = JSON.parse(await Deno.readTextFile(new URL(name, folder))) as Report
     if (!Array.isArray(report.rows) || !Array.isArray(report.figures)) continue
-    if (newest === undefined || report.date > newest.report.date) newest = { report, name }
+    if (newest === undefined || order(report) > order(newest.report)) newest = { report, name }
   }
   return newest
+}
+
+/** Full runs before quick ones, then by date. */
+function order({ duration, date }: Report): string {
+  return `${duration < FULL_SECONDS ? 0 : 1} ${date}`
 }
 
 async function namesIn(folder: URL): Promise<string[]> {

@@ -94,12 +94,16 @@ async function collect(root: URL, folder: string, paths: string[], depth: number
 async function describe(root: URL, path: string): Promise<Doc> {
   const source = await Deno.readTextFile(new URL(path, root))
   const heading = /^#\s+(.+)$/m.exec(source)?.[1].replace(/[`*_]/g, '').trim()
-  const room = path.split('/')[1]
+  const [top, room, name] = path.split('/')
   return {
     slug: path.replace(/\.md$/, '').replace(/^src\//, '').toLowerCase(),
     path,
     title: heading ?? path,
-    group: path.startsWith('src/') ? room[0].toUpperCase() + room.slice(1) : 'The project',
+    group: top !== 'src'
+      ? 'The project'
+      : name === 'README.md'
+      ? 'The parts'
+      : room[0].toUpperCase() + room.slice(1),
   }
 }
 

@@ -28,13 +28,13 @@ Deno.test('listDocs finds the Markdown of the project, the top first', () =>
     const docs = await listDocs(root)
     assertEquals(docs.map(({ slug, title, group }) => [slug, title, group]), [
       ['readme', 'Read me', 'The project'],
-      ['dve/readme', 'DVE', 'Dve'],
+      ['dve/readme', 'DVE', 'The parts'],
       ['dve/deep/more', 'src/dve/deep/more.md', 'Dve'],
     ])
     assertEquals(groupDocs(docs).map(({ name, docs }) => [name, docs.length]), [['The project', 1], [
-      'Dve',
-      2,
-    ]])
+      'The parts',
+      1,
+    ], ['Dve', 1]])
   }))
 
 Deno.test('renderDoc shows raw HTML as text and keeps only links that lead somewhere', () =>
