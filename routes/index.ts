@@ -17,7 +17,7 @@ export const GET: Handler = async (ctx) => {
     scripts: ['home.js'],
     data: {
       plates: PLATES,
-      log: requests.slice(-12).reverse().map(({ status, method, url, ms }) => ({
+      log: requests.slice(-11).reverse().map(({ status, method, url, ms }) => ({
         status,
         method,
         url,
@@ -33,8 +33,8 @@ export const GET: Handler = async (ctx) => {
       routes: site.routes().length,
       benchmark: await readSummary(site.root),
       samples: await readSources(site.root, site.sources, [
-        'routes/routing/users/[id].ts',
-        'views/partials/pager.dve',
+        'routes/hello/[name].ts',
+        'views/hello.dve',
       ]),
     },
   })
