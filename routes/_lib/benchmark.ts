@@ -34,7 +34,8 @@ interface Report {
 interface Bar {
   readonly y: number
   readonly width: number
-  readonly server: string
+  /** Mayfly's own, not a peer's. */
+  readonly isOwn: boolean
   readonly label: string
   readonly labelX: number
 }
@@ -120,7 +121,7 @@ function drawBars(rows: readonly Row[]) {
     for (const row of rows.filter((row) => row.route === route)) {
       const width = Math.max(1, Math.round(row.requestsPerSecond / most * BARS_WIDTH))
       const label = `${group(row.requestsPerSecond)} ${row.server}`
-      bars.push({ y, width, server: row.server, label, labelX: LABELS_WIDTH + width + 8 })
+      bars.push({ y, width, isOwn: row.server.startsWith('mayfly'), label, labelX: LABELS_WIDTH + width + 8 })
       y += BAR_HEIGHT
     }
     groups.push({ route, y: top + 14, bars })

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch } from '@std/assert'
-import { hasChromium, LOOKS, openPage, openStage, type Stage } from './browser.ts'
+import type { Page } from 'playwright-core'
+import { hasChromium, type Look, LOOKS, openPage, openStage, type Stage } from './browser.ts'
 import * as inPage from './in_page.js'
 import { PAGES } from './pages.ts'
 
@@ -17,6 +18,7 @@ Deno.test({
     await using stage = await openStage()
     const scenes: Record<string, Scene> = {
       'every page is sound in every look': everyPage,
+      'the checks of a page find what is wrong with it': checksAreAwake,
       'the keyboard reaches the navigation with a visible focus': keyboard,
       'the contents open and close by keyboard': contents,
       'the theme toggles and stays': theme,
@@ -37,30 +39,53 @@ Deno.test({
 })
 
 async function everyPage(_t: Deno.TestContext, stage: Stage): Promise<void> {
+  const problems = await Promise.all(LOOKS.map((look) => problemsOf(stage, look)))
+  assertEquals(problems.flat(), [])
+}
+
+async function problemsOf(stage: Stage, look: Look): Promise<string[]> {
   const problems: string[] = []
-  for (const look of LOOKS) {
-    await using watched = await openPage(stage, look)
-    const { page, faults } = watched
-    for (const { path, title } of PAGES) {
-      const say = (problem: string) => problems.push(`${look.name} ${path}: ${problem}`)
-      await page.goto(path, { waitUntil: 'load' })
-      if (await page.title() !== `${title} · Mayfly`) say(`title ${await page.title()}`)
-      const overflow = await page.evaluate(inPage.overflow)
-      if (overflow > 0) say(`${overflow} px wider than the window`)
-      if (await page.locator('h1').count() !== 1) say('want one h1')
-      for (const landmark of ['header.site-header', 'nav[aria-label="Main"]', 'main', 'footer.site-footer']) {
-        if (await page.locator(landmark).count() !== 1) say(`want one ${landmark}`)
-      }
-      for (const fault of await page.evaluate(inPage.contrastFaults)) say(fault)
-      if (PICTURES !== undefined) {
-        await page.waitForTimeout(path === '/' ? 2200 : 100)
-        const name = `${look.name}${path.replaceAll('/', '-')}.png`
-        await page.screenshot({ path: `${PICTURES}/${name}`, fullPage: true })
-      }
+  await using watched = await openPage(stage, look)
+  const { page, faults } = watched
+  for (const { path, title } of PAGES) {
+    const say = (problem: string) => problems.push(`${look.name} ${path}: ${problem}`)
+    await page.goto(path, { waitUntil: 'load' })
+    if (await page.title() !== `${title} · Mayfly`) say(`its title is ${await page.title()}`)
+    for (
+      const landmark of ['header.site-header', 'nav[aria-label="Main"]', 'main', 'footer.site-footer', 'h1']
+    ) {
+      if (await page.locator(landmark).count() !== 1) say(`want one ${landmark}`)
     }
-    for (const fault of faults) problems.push(`${look.name}: ${fault}`)
+    for (const fault of await looksOf(page)) say(fault)
+    if (PICTURES !== undefined) await keepPicture(page, look, path)
   }
-  assertEquals(problems, [])
+  return [...problems, ...faults.map((fault) => `${look.name}: ${fault}`)]
+}
+
+async function looksOf(page: Page): Promise<string[]> {
+  const overflow = await page.evaluate(inPage.overflow)
+  const faults = await page.evaluate(inPage.contrastFaults)
+  return overflow > 0 ? [`it is ${overflow} px wider than the window`, ...faults] : faults
+}
+
+async function keepPicture(page: Page, look: Look, path: string): Promise<void> {
+  await page.waitForTimeout(path === '/' ? 2200 : 100)
+  await page.screenshot({ path: `${PICTURES}/${look.name}${path.replaceAll('/', '-')}.png`, fullPage: true })
+}
+
+/** The checks above are worth something only if they find what they look for. */
+async function checksAreAwake(_t: Deno.TestContext, stage: Stage): Promise<void> {
+  await using watched = await openPage(stage, LOOKS[2])
+  const { page, faults } = watched
+  await page.goto('/sse')
+  assertEquals(await looksOf(page), [])
+  await page.evaluate(inPage.spoil)
+  assertEquals(await looksOf(page), ['it is 640 px wider than the window', 'contrast 1.61 of "pale"'])
+  await page.waitForFunction(inPage.says, { selector: 'body', pattern: 'pale' })
+  assertEquals(faults.length >= 3, true)
+  const kinds = new Set(faults.map((fault) => fault.slice(0, fault.indexOf(':'))))
+  assertEquals([...kinds].sort(), ['answer', 'console'])
+  assert(faults.some((fault) => fault.includes('Content Security Policy')))
 }
 
 async function keyboard(_t: Deno.TestContext, stage: Stage): Promise<void> {

@@ -42,6 +42,22 @@ export function hasAtLeast({ selector, count }) {
   return document.querySelectorAll(selector).length >= count
 }
 
+/** Spoils the page: pale text, too wide, a script that the policy forbids, a picture that is not there. */
+export function spoil() {
+  const wide = document.createElement('p')
+  wide.textContent = 'pale'
+  wide.style.width = '1000px'
+  wide.style.color = '#ccc'
+  wide.style.background = '#fff'
+  wide.style.margin = '0'
+  const script = document.createElement('script')
+  script.textContent = 'window.isSpoilt = true'
+  const picture = new Image()
+  picture.src = '/no-such-picture.png'
+  document.body.append(wide, script, picture)
+  return new Promise((resolve) => picture.onerror = () => resolve(null))
+}
+
 /** Whether the page is still being read. */
 export function readyState() {
   return document.readyState
