@@ -6,7 +6,7 @@ use kvm_bindings::{CpuId, KVM_MAX_CPUID_ENTRIES};
 use kvm_ioctls::{Cap, Kvm};
 
 use crate::error::{Error, Result, Unavailable, kvm};
-use crate::probe::{self, Flavour};
+use crate::probe::{self, Entry, Flavour};
 
 /// What a guest's XCR0 may hold: x87, SSE, AVX, AVX-512.
 const XCR0_WANTED: u64 = 0xe7;
@@ -113,6 +113,12 @@ impl Host {
             .iter()
             .find(|e| e.function == function && e.index == index);
         found.map_or([0; 4], |e| [e.eax, e.ebx, e.ecx, e.edx])
+    }
+
+    /// EDX of CPUID leaf 1, which Linux shows as AT_HWCAP, and whether ring 3 may use RDFSBASE and its like.
+    pub fn program_features(&self) -> (u32, bool) {
+        let fsgsbase = self.flavour.entry == Entry::Ring3 || self.leaf(7, 0)[1] & 1 == 1;
+        (self.leaf(1, 0)[3], fsgsbase)
     }
 
     /// Nanoseconds per tick of the guest's counter as a 32.32 fixed-point number.

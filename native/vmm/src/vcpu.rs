@@ -15,7 +15,7 @@ mod setup;
 
 use std::cell::Cell;
 
-use kvm_bindings::{kvm_regs, kvm_sregs, kvm_vcpu_events, kvm_xcrs, kvm_xsave};
+use kvm_bindings::{kvm_regs, kvm_sregs, kvm_xcrs, kvm_xsave};
 use kvm_ioctls::{SyncReg, VcpuExit, VcpuFd, VmFd};
 
 use crate::alarm::Alarm;
@@ -92,8 +92,6 @@ pub(crate) struct Vcpu {
     /// FS and GS bases, unless the program ran since they were read.
     bases: Cell<Option<(u64, u64)>>,
     sregs_dirty: bool,
-    /// The program was stopped at any place: KVM may hold half an event.
-    events_dirty: bool,
     xsave_length: usize,
 }
 
@@ -128,7 +126,6 @@ impl Vcpu {
             },
             bases: Cell::new(Some((0, 0))),
             sregs_dirty: false,
-            events_dirty: false,
             xsave_length: host.xsave_length(),
         })
     }
@@ -201,13 +198,6 @@ impl Vcpu {
         self.set_registers(&state.registers);
         self.set_bases(state.fs_base, state.gs_base);
         self.rest = Rest::Ring3;
-        if self.events_dirty {
-            let events = kvm_vcpu_events::default();
-            self.fd
-                .set_vcpu_events(&events)
-                .map_err(kvm("clear pending events"))?;
-            self.events_dirty = false;
-        }
         self.set_area(area)
     }
 

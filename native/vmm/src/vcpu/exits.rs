@@ -1,5 +1,7 @@
 //! Checking and naming the ways out of ring 3.
 
+use kvm_bindings::kvm_vcpu_events;
+
 use super::{Exception, Exit, Registers, Rest, Vcpu, user_flags};
 use crate::error::{Error, Result, kvm};
 use crate::layout::*;
@@ -91,7 +93,6 @@ impl Vcpu {
 
     /// Finds out where a kick met the program.
     pub(super) fn kicked(&mut self, memory: &Memory, entered: Registers) -> Result<()> {
-        self.events_dirty = true;
         // Completes the port write of the exit before, if one is pending, and refreshes the shared page.
         self.fd.get_kvm_run().immediate_exit = 1;
         match self.fd.run() {
@@ -103,6 +104,12 @@ impl Vcpu {
                 });
             }
         }
+        // KVM may hold an exception that it did not deliver. The instruction will raise it again; another thread that the owner
+        // lets run instead must not get it.
+        let events = kvm_vcpu_events::default();
+        self.fd
+            .set_vcpu_events(&events)
+            .map_err(kvm("clear pending events"))?;
         let regs = self.fd.sync_regs().regs;
         let sregs = self.fd.get_sregs().map_err(kvm("read system registers"))?;
         self.note_bases(&sregs);
