@@ -28,16 +28,19 @@ export interface SiteOptions {
   readonly secureCookies?: boolean
 }
 
-const POLICY = [
-  `default-src 'none'`,
-  `base-uri 'none'`,
-  `connect-src 'self'`,
-  `form-action 'self'`,
-  `frame-ancestors 'self'`,
-  `img-src 'self' data:`,
-  `script-src 'nonce-{nonce}'`,
-  `style-src 'self'`,
-].join('; ')
+/** No inline script runs without the nonce. Mayfly's own page for developers brings its style with it. */
+function policyOf(production: boolean): string {
+  return [
+    `default-src 'none'`,
+    `base-uri 'none'`,
+    `connect-src 'self'`,
+    `form-action 'self'`,
+    `frame-ancestors 'self'`,
+    `img-src 'self' data:`,
+    `script-src 'nonce-{nonce}'`,
+    `style-src 'self'${production ? '' : " 'unsafe-inline'"}`,
+  ].join('; ')
+}
 
 /** Builds the site's router: views, middleware, assets and the pool. Reads nothing and starts nothing yet. */
 export function createSite(options: SiteOptions = {}): Router {
@@ -84,7 +87,12 @@ export function createSite(options: SiteOptions = {}): Router {
     ctx.state.site = site
     return next()
   })
-  router.use(requestId(), serverTiming(), securityHeaders({ contentSecurityPolicy: POLICY }), compress())
+  router.use(
+    requestId(),
+    serverTiming(),
+    securityHeaders({ contentSecurityPolicy: policyOf(production) }),
+    compress(),
+  )
   router.use('/templates', bodyLimit({ limit: 32 * 1024 }))
   router.use('/guestbook', session({ cookieSecret: secret, secure }), csrf({ cookieSecret: secret, secure }))
   router.static('/assets', {
