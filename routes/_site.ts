@@ -5,6 +5,7 @@ import {
   compress,
   csrf,
   Engine,
+  HttpError,
   type LifecycleEvent,
   requestId,
   Router,
@@ -106,11 +107,10 @@ export function createSite(options: SiteOptions = {}): Router {
 /** Feeds the pages; errors that nobody foresaw go to stderr, as they would without a listener. */
 function listen(feed: Feed, event: LifecycleEvent): void {
   record(feed, event)
-  if (event.kind === 'request:error' && event.metadata.status >= 500 && event.metadata.error !== undefined) {
-    console.error(
-      `${event.metadata.method} ${event.metadata.url} ${event.metadata.status}\n`,
-      event.metadata.error,
-    )
+  if (event.kind !== 'request:error') return
+  const { method, url, status, error } = event.metadata
+  if (error !== undefined && !(error instanceof HttpError)) {
+    console.error(`${method} ${url} ${status}\n`, error)
   }
 }
 
