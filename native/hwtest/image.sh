@@ -1,0 +1,88 @@
+# The initramfs: busybox, KVM's modules, the test programs at the paths where they were built. Sourced by `run`.
+# shellcheck shell=bash disable=SC2154
+
+# In the order of loading; what a kernel has built in is left out.
+modules=(rng-core irqbypass ccp kvm kvm-amd kvm-intel)
+
+# Kernel, modules, busybox and the archiver. Sets $kernel and $tree.
+prepare_system() {
+  prepare_kernel
+  cpio=(cpio)
+  if ! command -v cpio >/dev/null; then
+    unpack cpio -- cpio
+    cpio=("$(find "$unpacked" -path '*bin/cpio')")
+  fi
+  unpack busybox -- busybox-static
+  tree=$work/tree
+  mkdir -p "$tree"/{bin,dev,proc,sys,tmp,root,etc,hwtest/modules,hwtest/results}
+  local busybox
+  busybox=$(find "$unpacked" -type f -path '*bin/busybox' | head -n 1)
+  [[ -n $busybox ]] || fail "the package busybox-static holds no busybox: $unpacked"
+  cp "$busybox" "$tree/bin/busybox"
+  cp "$here/init" "$tree/init"
+  cp "$here/checks" "$tree/hwtest/checks"
+  chmod +x "$tree/init"
+  cp -r "$cache/kernel/hwtest/." "$tree/hwtest/modules/"
+}
+
+# Debian's kernel with its modules unpacked and uncompressed once, in the cache.
+prepare_kernel() {
+  if [[ ! -d $cache/kernel ]]; then
+    local image patterns=('*/vmlinuz-*' '*/modules.builtin') module
+    prepare_apt linux-image-amd64
+    image=$(apt-cache "${apt_options[@]}" show --no-all-versions linux-image-amd64 | sed -n 's/^Depends: *\([^ ,]*\).*/\1/p')
+    [[ -n $image ]] || fail "apt's entry of linux-image-amd64 names no kernel: $(candidate linux-image-amd64)"
+    for module in "${modules[@]}"; do patterns+=("*/$module.ko*"); done
+    unpack kernel.new --only "${patterns[@]}" -- "$image"
+    gather_modules "$cache/kernel.new"
+    mv -T "$cache/kernel.new" "$cache/kernel"
+  fi
+  kernel=$(echo "$cache"/kernel/boot/vmlinuz-*)
+  release=${kernel##*/vmlinuz-}
+}
+
+# Puts the modules that KVM needs into TREE/hwtest, numbered in their order, and drops the rest of them.
+gather_modules() { # TREE
+  local tree=$1 module file number=0
+  mkdir -p "$tree/hwtest"
+  for module in "${modules[@]}"; do
+    file=$(find "$tree" -path "$tree/hwtest" -prune -o -name "$module.ko*" -print | head -n 1)
+    number=$((number + 1))
+    case $file in
+      *.ko) cp "$file" "$tree/hwtest/$number-$module.ko" ;;
+      *.ko.xz) xz -dc "$file" >"$tree/hwtest/$number-$module.ko" ;;
+      *.ko.zst) zstd -qdc "$file" >"$tree/hwtest/$number-$module.ko" ;;
+      *) grep -qrs "/$module.ko" --include modules.builtin "$tree" || fail "the kernel package has no module $module" ;;
+    esac
+  done
+  find "$tree" -type d -name kernel -path '*/modules/*' -prune -exec rm -rf {} +
+}
+
+# Copies a file to the same path in the image, and for a program its loader and libraries.
+add_file() { # PATH
+  local path=$1 library
+  [[ ! -e $tree$path ]] || return 0
+  mkdir -p "$tree$(dirname "$path")"
+  cp -L "$path" "$tree$path"
+  # ldd fails on what is no dynamic program; that is an answer, not an error.
+  for library in $(ldd "$path" 2>/dev/null | grep -o '/[^ ]*'); do add_file "$library"; done
+}
+
+# Packs the tree. A newc archive without compression is quickest to make and to read.
+pack() { # FILE
+  (cd "$tree" && find . | LC_ALL=C sort | "${cpio[@]}" -o -H newc --quiet -R 0:0) >"$1"
+}
+
+# The test programs at the paths where cargo put them, so that the paths compiled into them hold; the binaries in /bin too.
+add_programs() {
+  local kind crate name folder path
+  : >"$tree/hwtest/programs"
+  while read -r kind crate name folder path; do
+    add_file "$path"
+    mkdir -p "$tree$folder"
+    case $kind in
+      bin) ln -sf "$path" "$tree/bin/$name" ;;
+      test) echo "$crate/$name $folder $path" >>"$tree/hwtest/programs" ;;
+    esac
+  done <"$work/programs"
+}
