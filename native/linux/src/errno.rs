@@ -27,6 +27,9 @@ errnos! {
 }
 
 impl Errno {
+    /// Not an error of Linux and never seen by the guest: no page was left to copy into, and the guest must end.
+    pub const OUT_OF_MEMORY: Self = Self(4095);
+
     /// The value a system call leaves in `rax` for this error.
     #[must_use]
     pub fn as_result(self) -> u64 {

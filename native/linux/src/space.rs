@@ -59,8 +59,6 @@ pub struct AddressSpace {
     limits: SpaceLimits,
     /// The `brk` area's first byte and its current end.
     heap: Range<u64>,
-    /// A copy or fault found no free page; the kernel ends the guest when it sees this.
-    pub out_of_memory: bool,
 }
 
 /// What to map: access, content and purpose.
@@ -115,7 +113,6 @@ impl AddressSpace {
             tree: VmaTree::default(),
             limits,
             heap: 0..0,
-            out_of_memory: false,
         }
     }
 
@@ -285,10 +282,10 @@ impl AddressSpace {
             }
             _ => None,
         };
-        if let Some(to) = &fixed {
-            if to.start < from.end && from.start < to.end || to.end > USER_END || to.start < USER_START {
-                return Err(Errno::EINVAL);
-            }
+        if let Some(to) = &fixed
+            && (to.start < from.end && from.start < to.end || to.end > USER_END || to.start < USER_START)
+        {
+            return Err(Errno::EINVAL);
         }
         let (start, mapping) = self.tree.find(old).ok_or(Errno::EFAULT)?;
         let mut mapping = mapping.clone();
@@ -397,7 +394,7 @@ impl AddressSpace {
     ///
     /// # Errors
     /// Why the access is not allowed or cannot be served.
-    pub fn fault(&mut self, m: &mut impl Machine, address: u64, access: Access) -> Result<(), FaultError> {
+    pub fn fault(&self, m: &mut impl Machine, address: u64, access: Access) -> Result<(), FaultError> {
         let page = address - address % PAGE;
         let (start, mapping) = self.tree.find(address).ok_or(FaultError::Unmapped)?;
         let Protection { read, write, execute } = mapping.protection;
@@ -451,7 +448,6 @@ impl AddressSpace {
         };
         // Fault-around may have met the end of memory beyond the page that matters.
         if done.is_err() && m.page_state(page) != PageState::Private {
-            self.out_of_memory = true;
             return Err(FaultError::OutOfMemory);
         }
         Ok(())
@@ -459,7 +455,7 @@ impl AddressSpace {
 
     /// Runs a copy, giving the guest the pages that it misses, until it is done or a page cannot be given.
     fn copy<M: Machine>(
-        &mut self,
+        &self,
         m: &mut M,
         range: (u64, usize),
         access: Access,
@@ -480,7 +476,10 @@ impl AddressSpace {
             if !(at..end).contains(&address) || last.is_some_and(|last| address <= last) {
                 return Err(Errno::EFAULT);
             }
-            self.fault(m, address, access).map_err(|_| Errno::EFAULT)?;
+            self.fault(m, address, access).map_err(|error| match error {
+                FaultError::OutOfMemory => Errno::OUT_OF_MEMORY,
+                _ => Errno::EFAULT,
+            })?;
             (at, last) = (address, Some(address));
         }
     }
@@ -489,7 +488,7 @@ impl AddressSpace {
     ///
     /// # Errors
     /// EFAULT when a byte is not readable.
-    pub fn read(&mut self, m: &mut impl Machine, address: u64, into: &mut [u8]) -> Result<(), Errno> {
+    pub fn read(&self, m: &mut impl Machine, address: u64, into: &mut [u8]) -> Result<(), Errno> {
         self.copy(m, (address, into.len()), Access::Read, |m, at, done| {
             m.read(at, &mut into[done..])
         })
@@ -499,7 +498,7 @@ impl AddressSpace {
     ///
     /// # Errors
     /// EFAULT when a byte is not writable; bytes before it may have been written.
-    pub fn write(&mut self, m: &mut impl Machine, address: u64, from: &[u8]) -> Result<(), Errno> {
+    pub fn write(&self, m: &mut impl Machine, address: u64, from: &[u8]) -> Result<(), Errno> {
         self.copy(m, (address, from.len()), Access::Write, |m, at, done| {
             m.write(at, &from[done..])
         })
@@ -509,11 +508,7 @@ impl AddressSpace {
     ///
     /// # Errors
     /// As [`AddressSpace::read`].
-    pub fn read_array<const N: usize>(
-        &mut self,
-        m: &mut impl Machine,
-        address: u64,
-    ) -> Result<[u8; N], Errno> {
+    pub fn read_array<const N: usize>(&self, m: &mut impl Machine, address: u64) -> Result<[u8; N], Errno> {
         let mut bytes = [0; N];
         self.read(m, address, &mut bytes)?;
         Ok(bytes)
@@ -523,7 +518,7 @@ impl AddressSpace {
     ///
     /// # Errors
     /// As [`AddressSpace::read`].
-    pub fn read_u32(&mut self, m: &mut impl Machine, address: u64) -> Result<u32, Errno> {
+    pub fn read_u32(&self, m: &mut impl Machine, address: u64) -> Result<u32, Errno> {
         self.read_array(m, address).map(u32::from_le_bytes)
     }
 
@@ -531,7 +526,7 @@ impl AddressSpace {
     ///
     /// # Errors
     /// As [`AddressSpace::read`].
-    pub fn read_u64(&mut self, m: &mut impl Machine, address: u64) -> Result<u64, Errno> {
+    pub fn read_u64(&self, m: &mut impl Machine, address: u64) -> Result<u64, Errno> {
         self.read_array(m, address).map(u64::from_le_bytes)
     }
 
@@ -539,11 +534,7 @@ impl AddressSpace {
     ///
     /// # Errors
     /// As [`AddressSpace::read`].
-    pub fn read_words<const N: usize>(
-        &mut self,
-        m: &mut impl Machine,
-        address: u64,
-    ) -> Result<[u64; N], Errno> {
+    pub fn read_words<const N: usize>(&self, m: &mut impl Machine, address: u64) -> Result<[u64; N], Errno> {
         let mut bytes = [[0; 8]; N];
         self.read(m, address, bytes.as_flattened_mut())?;
         Ok(bytes.map(u64::from_le_bytes))
@@ -554,7 +545,7 @@ impl AddressSpace {
     /// # Errors
     /// As [`AddressSpace::write`].
     pub fn write_words<const N: usize>(
-        &mut self,
+        &self,
         m: &mut impl Machine,
         address: u64,
         words: [u64; N],
@@ -566,12 +557,7 @@ impl AddressSpace {
     ///
     /// # Errors
     /// EFAULT when it is not readable up to its NUL, ENAMETOOLONG when there is none.
-    pub fn read_string(
-        &mut self,
-        m: &mut impl Machine,
-        address: u64,
-        limit: usize,
-    ) -> Result<Vec<u8>, Errno> {
+    pub fn read_string(&self, m: &mut impl Machine, address: u64, limit: usize) -> Result<Vec<u8>, Errno> {
         let mut text = Vec::new();
         while text.len() < limit {
             let at = address.checked_add(text.len() as u64).ok_or(Errno::EFAULT)?;
@@ -819,9 +805,10 @@ mod tests {
         assert_eq!(space.map(&mut m, place(2), PAGE, wanted()), Err(Errno::ENOMEM));
         assert_eq!(space.write(&mut m, 0x10_0000, &[1]), Ok(()));
         assert_eq!(space.write(&mut m, 0x20_0000, &[1]), Ok(()));
-        assert!(!space.out_of_memory);
-        assert_eq!(space.write(&mut m, 0x20_0000 + PAGE, &[1]), Err(Errno::EFAULT));
-        assert!(space.out_of_memory);
+        assert_eq!(
+            space.write(&mut m, 0x20_0000 + PAGE, &[1]),
+            Err(Errno::OUT_OF_MEMORY)
+        );
     }
 
     #[test]

@@ -1,0 +1,158 @@
+//! `mmap` and its family.
+
+use super::{Answer, Done, ZERO, value};
+use crate::errno::Errno;
+use crate::files::FileKind;
+use crate::kernel::Kernel;
+use crate::machine::{Machine, PAGE, PageState, Protection};
+use crate::space::{Place, Wanted};
+use crate::vma::{Purpose, Source};
+
+const MAP_SHARED: u64 = 1;
+const MAP_TYPE: u64 = 0xf;
+const MAP_FIXED: u64 = 0x10;
+const MAP_ANONYMOUS: u64 = 0x20;
+const MAP_FIXED_NOREPLACE: u64 = 0x10_0000;
+const MREMAP_MAYMOVE: u64 = 1;
+const MREMAP_FIXED: u64 = 2;
+/// PROT_GROWSDOWN and PROT_GROWSUP: no mapping here grows by itself.
+const PROT_GROWS: u64 = 0x0300_0000;
+
+impl Kernel {
+    pub(super) fn sys_mmap(&mut self, m: &mut impl Machine, a: [u64; 6]) -> Answer {
+        let [address, length, protection, flags, fd, offset] = a;
+        // 1 shared, 2 private, 3 shared and checked.
+        if !offset.is_multiple_of(PAGE) || length == 0 || !(1..=3).contains(&(flags & MAP_TYPE)) {
+            return Err(Errno::EINVAL);
+        }
+        let shared = flags & MAP_SHARED != 0;
+        let wanted = Protection::from_bits(protection);
+        let source = if flags & MAP_ANONYMOUS != 0 {
+            Source::Anonymous
+        } else {
+            self.file_source(fd, offset, wanted, shared)?
+        };
+        let place = match () {
+            // Addresses that are only hints are not taken: fewer page tables, and equal ones in every VM.
+            () if flags & MAP_FIXED_NOREPLACE != 0 => Place::FixedFree(address),
+            () if flags & MAP_FIXED != 0 => Place::Fixed(address),
+            () => Place::Any,
+        };
+        value(self.space.map(
+            m,
+            place,
+            length,
+            Wanted {
+                protection: wanted,
+                source,
+                purpose: Purpose::General,
+                shared,
+            },
+        )?)
+    }
+
+    fn file_source(
+        &self,
+        fd: u64,
+        offset: u64,
+        protection: Protection,
+        shared: bool,
+    ) -> Result<Source, Errno> {
+        let open = self.files.file(self.files.get(fd)?).ok_or(Errno::EBADF)?;
+        let node = match open.kind {
+            FileKind::Regular { node, .. } => node,
+            FileKind::Device(crate::vfs::Device::Zero) => return Ok(Source::Anonymous),
+            _ => return Err(Errno::ENODEV),
+        };
+        if !open.readable() || shared && protection.write && !open.writable() {
+            return Err(Errno::EACCES);
+        }
+        if shared && protection.write {
+            // Nothing would carry the stores back into the file.
+            return Err(Errno::ENODEV);
+        }
+        let name = String::from_utf8_lossy(&self.name_of(node)).into_owned();
+        Ok(Source::File {
+            file: self.vfs.mappable(node)?,
+            offset,
+            name: name.into(),
+            inode: node as u64 + 1,
+        })
+    }
+
+    pub(super) fn sys_mprotect(
+        &mut self,
+        m: &mut impl Machine,
+        start: u64,
+        length: u64,
+        bits: u64,
+    ) -> Answer {
+        if bits & !(7 | PROT_GROWS) != 0 || bits & PROT_GROWS == PROT_GROWS {
+            return Err(Errno::EINVAL);
+        }
+        self.space
+            .protect(m, start, length, Protection::from_bits(bits))
+            .and(ZERO)
+    }
+
+    pub(super) fn sys_mremap(&mut self, m: &mut impl Machine, a: [u64; 6]) -> Answer {
+        let [old, old_length, new_length, flags, target, _] = a;
+        if flags & !(MREMAP_MAYMOVE | MREMAP_FIXED) != 0 || flags == MREMAP_FIXED {
+            return Err(Errno::EINVAL);
+        }
+        let place = match flags {
+            0 => None,
+            MREMAP_MAYMOVE => Some(Place::Any),
+            _ => Some(Place::Fixed(target)),
+        };
+        value(self.space.remap(m, old, old_length, new_length, place)?)
+    }
+
+    pub(super) fn sys_madvise(
+        &mut self,
+        m: &mut impl Machine,
+        start: u64,
+        length: u64,
+        advice: u64,
+    ) -> Answer {
+        match advice as i32 {
+            // MADV_DONTNEED, and MADV_FREE, which may be as eager.
+            4 | 8 => self.space.forget(m, start, length).and(ZERO),
+            // Advice about access, sharing, huge pages, dumps and pageout: taken, and nothing follows from it.
+            0..=3 | 10..=21 | 23 | 25 => self.check_range(start, length),
+            _ => Err(Errno::EINVAL),
+        }
+    }
+
+    fn check_range(&self, start: u64, length: u64) -> Answer {
+        if !start.is_multiple_of(PAGE) {
+            return Err(Errno::EINVAL);
+        }
+        let end = length
+            .checked_next_multiple_of(PAGE)
+            .and_then(|length| start.checked_add(length))
+            .ok_or(Errno::EINVAL)?;
+        if start == end || self.space.tree.covers(start..end) {
+            ZERO
+        } else {
+            Err(Errno::ENOMEM)
+        }
+    }
+
+    pub(super) fn sys_msync(&mut self, start: u64, length: u64) -> Answer {
+        self.check_range(start, length)
+    }
+
+    pub(super) fn sys_mincore(&mut self, m: &mut impl Machine, start: u64, length: u64, into: u64) -> Answer {
+        let answer = self.check_range(start, length)?;
+        let pages = length.div_ceil(PAGE);
+        for first in (0..pages).step_by(4096) {
+            let states: Vec<u8> = (first..pages.min(first + 4096))
+                .map(|page| u8::from(m.page_state(start + page * PAGE) != PageState::Absent))
+                .collect();
+            self.space.write(m, into.wrapping_add(first), &states)?;
+        }
+        debug_assert_eq!(answer, Done::Value(0));
+        Ok(answer)
+    }
+}

@@ -1,0 +1,622 @@
+//! The kernel: all state of one guest, and the ways in from the machine's exits.
+//!
+//! The state is plain data. [`Kernel::snapshot`] is a clone; [`Kernel::restore`] copies back the parts that were touched since.
+
+use std::sync::Arc;
+
+use crate::action::{Action, Stop};
+use crate::calls::{Answer, Call, Done};
+use crate::clock::{Clock, ClockBase};
+use crate::errno::Errno;
+use crate::files::Files;
+use crate::limits::{Limit, Limits, Statistics};
+use crate::machine::{Machine, Registers};
+use crate::random::Random;
+use crate::signal::{Disposition, Info, Pending, SIGNALS, bit, number};
+use crate::space::{Access, AddressSpace, FaultError, SpaceLimits};
+use crate::stdio::{OutputMode, Stdio, StdioLimits};
+use crate::threads::{Retry, Thread, Wait, WaitFor};
+use crate::tracked::{Slab, Tracked};
+use crate::vfs::{ROOT, Vfs};
+
+/// Waits that end and begin again at once before the scheduler gives up: more would be a bug of ours.
+const STALLS_MAX: u32 = 100_000;
+
+/// How to make a [`Kernel`].
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Bounds on the guest.
+    pub limits: Limits,
+    /// How its output is judged.
+    pub output: OutputMode,
+    /// Where its clocks start.
+    pub clock: ClockBase,
+    /// Seed of its randomness until the first request.
+    pub seed: [u8; 32],
+    /// Whether the monotonic clock jumps to the next deadline when all threads wait, or real time must pass.
+    pub jump_when_idle: bool,
+}
+
+/// A request that begins in an idle guest.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Where the clocks stand now.
+    pub clock: ClockBase,
+    /// Fresh bytes from the host's generator.
+    pub seed: [u8; 32],
+    /// What the guest reads on fd 0.
+    pub input: Vec<u8>,
+}
+
+/// State of the process that is neither memory, threads nor files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Process {
+    /// Path that `/proc/self/exe` shows.
+    pub executable: Vec<u8>,
+    /// Arguments, each with its NUL.
+    pub command_line: Vec<u8>,
+    /// The auxiliary vector's bytes.
+    pub auxiliary: Vec<u8>,
+    /// Node of the working directory, which the process holds.
+    pub folder: usize,
+    /// `umask`.
+    pub umask: u32,
+    /// What each signal does, by number less 1.
+    pub dispositions: Vec<Disposition>,
+    /// Signals sent to the process, for any thread.
+    pub pending: Pending,
+    /// `ITIMER_REAL`: monotonic time of the next SIGALRM and nanoseconds between them.
+    pub alarm: Option<(u64, u64)>,
+    /// Thread id of the next thread.
+    pub next_tid: i32,
+    /// Soft and hard limits that the guest set, by resource.
+    pub resources: [[u64; 2]; 16],
+    /// `prctl(PR_SET_DUMPABLE)` and the like: values that are only remembered.
+    pub dumpable: u64,
+}
+
+/// The process id of every guest.
+pub const PID: i32 = 100;
+/// User and group id of every guest.
+pub const UID: u32 = 1000;
+
+/// All state of one guest.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    pub(crate) limits: Limits,
+    pub(crate) space: Tracked<AddressSpace>,
+    pub(crate) threads: Slab<Thread>,
+    /// Slot of the thread that runs, or ran last.
+    pub(crate) current: usize,
+    /// Thread whose FS base, GS base and vector state the machine holds.
+    loaded: i32,
+    pub(crate) files: Files,
+    pub(crate) vfs: Vfs,
+    pub(crate) process: Tracked<Process>,
+    pub(crate) clock: Clock,
+    pub(crate) random: Random,
+    jump_when_idle: bool,
+    /// A request was given and its frame has not come yet.
+    in_flight: bool,
+    /// Monotonic time at which all threads began to wait.
+    paused: u64,
+    calls_left: u64,
+    /// The last fault served without a change, and how often in a row: a machine that disagrees with the mappings must not loop.
+    last_fault: (u64, u64, u32),
+    /// Counts for the host.
+    pub statistics: Statistics,
+}
+
+/// The state of a kernel at an instant.
+#[derive(Clone, Debug)]
+pub struct Snapshot(Kernel);
+
+impl Kernel {
+    /// A kernel without a program.
+    #[must_use]
+    pub fn new(config: &Config) -> Self {
+        let limits = config.limits;
+        let space = AddressSpace::new(SpaceLimits {
+            mappings: limits.mappings,
+            reserved: limits.reserved_bytes,
+            fault_around: limits.fault_around,
+        });
+        let stdio = StdioLimits {
+            output: limits.output_bytes,
+            log: limits.log_bytes,
+        };
+        let unlimited = [u64::MAX; 2];
+        let mut resources = [unlimited; 16];
+        resources[3] = [crate::space::STACK_BYTES, u64::MAX];
+        resources[4] = [0, u64::MAX];
+        resources[7] = [limits.descriptors as u64; 2];
+        resources[8] = [8 << 20; 2];
+        resources[13] = [0; 2];
+        resources[14] = [0; 2];
+        let mut vfs = Vfs::new(limits.file_bytes, limits.file_nodes);
+        vfs.hold(ROOT);
+        let mut threads = Slab::default();
+        threads.insert(Thread::new(PID, Registers::default()));
+        Self {
+            limits,
+            space: Tracked::new(space),
+            threads,
+            current: 0,
+            loaded: PID,
+            files: Files::new(limits.descriptors, Stdio::new(config.output, stdio)),
+            vfs,
+            process: Tracked::new(Process {
+                executable: Vec::new(),
+                command_line: Vec::new(),
+                auxiliary: Vec::new(),
+                folder: ROOT,
+                umask: 0o022,
+                dispositions: vec![Disposition::default(); SIGNALS as usize],
+                pending: Pending::default(),
+                alarm: None,
+                next_tid: PID + 1,
+                resources,
+                dumpable: 1,
+            }),
+            clock: Clock::new(config.clock, 1_000_000_000),
+            random: Random::from_seed(config.seed),
+            jump_when_idle: config.jump_when_idle,
+            in_flight: false,
+            paused: 1_000_000_000,
+            calls_left: limits.calls,
+            last_fault: (0, 0, 0),
+            statistics: Statistics::default(),
+        }
+    }
+
+    /// The file system, to mount files before the program starts.
+    pub fn vfs_mut(&mut self) -> &mut Vfs {
+        &mut self.vfs
+    }
+
+    /// Sets the working directory, which must be mounted.
+    ///
+    /// # Errors
+    /// As path resolution has them.
+    pub fn set_folder(&mut self, path: &str) -> Result<(), Errno> {
+        let found = self.vfs.resolve(ROOT, path.as_bytes(), true)?;
+        let folder = found
+            .node
+            .filter(|&node| self.vfs.is_directory(node))
+            .ok_or(Errno::ENOENT)?;
+        self.vfs.hold(folder);
+        let old = std::mem::replace(&mut self.process.folder, folder);
+        self.vfs.release(old);
+        Ok(())
+    }
+
+    /// Takes the state to come back to. The kernel goes on from the same state.
+    pub fn snapshot(&mut self) -> Snapshot {
+        self.space.mark_clean();
+        self.threads.mark_clean();
+        self.files.mark_clean();
+        self.vfs.mark_clean();
+        self.process.mark_clean();
+        Snapshot(self.clone())
+    }
+
+    /// A kernel in the state of a snapshot.
+    #[must_use]
+    pub fn from_snapshot(snapshot: &Snapshot) -> Self {
+        snapshot.0.clone()
+    }
+
+    /// Goes back to the snapshot that this kernel took or was made from, copying what was touched since. Statistics stay.
+    pub fn restore(&mut self, snapshot: &Snapshot) {
+        let old = &snapshot.0;
+        self.space.restore(&old.space);
+        self.threads.restore(&old.threads);
+        self.files.restore(&old.files);
+        self.vfs.restore(&old.vfs);
+        self.process.restore(&old.process);
+        (self.current, self.loaded) = (old.current, old.loaded);
+        self.clock.clone_from(&old.clock);
+        self.random.clone_from(&old.random);
+        (self.in_flight, self.paused, self.calls_left) = (old.in_flight, old.paused, old.calls_left);
+        self.last_fault = old.last_fault;
+    }
+
+    /// The parts of the state that differ from a snapshot's: after [`Kernel::restore`], none.
+    #[must_use]
+    pub fn differences(&self, snapshot: &Snapshot) -> Vec<&'static str> {
+        let old = &snapshot.0;
+        let parts = [
+            ("address space", self.space == old.space),
+            ("threads", self.threads == old.threads),
+            (
+                "running thread",
+                (self.current, self.loaded) == (old.current, old.loaded),
+            ),
+            ("open files", self.files == old.files),
+            ("file system", self.vfs == old.vfs),
+            ("process", self.process == old.process),
+            ("clock", (&self.clock, self.paused) == (&old.clock, old.paused)),
+            ("randomness", self.random == old.random),
+            (
+                "limits",
+                (self.limits, self.calls_left) == (old.limits, old.calls_left),
+            ),
+            (
+                "request",
+                (self.in_flight, self.last_fault) == (old.in_flight, old.last_fault),
+            ),
+        ];
+        parts
+            .into_iter()
+            .filter(|&(_, same)| !same)
+            .map(|(part, _)| part)
+            .collect()
+    }
+
+    /// Begins a request: clocks and randomness are set anew, the input is there to be read, and a thread runs.
+    pub fn begin_request<M: Machine>(&mut self, m: &mut M, request: Request) -> Action {
+        self.clock = Clock::new(request.clock, self.paused);
+        self.random = Random::from_seed(request.seed);
+        self.calls_left = self.limits.calls;
+        self.in_flight = true;
+        self.write_clock_page(m);
+        self.files.push_input(request.input);
+        self.schedule(m)
+    }
+
+    /// Adds bytes to fd 0; [`Kernel::run`] lets a thread read them.
+    pub fn push_input(&mut self, bytes: Vec<u8>) {
+        self.files.push_input(bytes);
+    }
+
+    /// Ends fd 0.
+    pub fn end_input(&mut self) {
+        self.files.end_input();
+    }
+
+    /// Takes the bytes (or the frame) on fd 1.
+    pub fn take_output(&mut self) -> Vec<u8> {
+        self.files.stdio.take_output()
+    }
+
+    /// Takes the bytes on fd 2.
+    pub fn take_log(&mut self) -> Vec<u8> {
+        self.files.stdio.take_log()
+    }
+
+    /// Bytes on fd 2 that were over the limit and dropped.
+    #[must_use]
+    pub fn log_dropped(&self) -> u64 {
+        self.files.stdio.log_dropped
+    }
+
+    /// Monotonic time now.
+    pub(crate) fn now(&self, m: &mut impl Machine) -> u64 {
+        self.clock.monotonic(m.ticks())
+    }
+
+    pub(crate) fn write_clock_page(&self, m: &mut impl Machine) {
+        // A program without a vDSO has no such page.
+        let written = m.write_protected(crate::vdso::CLOCK_PAGE, &self.clock.page());
+        debug_assert!(written.is_ok() || self.space.tree.find(crate::vdso::CLOCK_PAGE).is_none());
+    }
+
+    pub(crate) fn thread(&self) -> Option<&Thread> {
+        self.threads.get(self.current)
+    }
+
+    pub(crate) fn thread_mut(&mut self) -> Option<&mut Thread> {
+        self.threads.get_mut(self.current)
+    }
+
+    /// Answers the system call that the running thread makes.
+    pub fn syscall<M: Machine>(&mut self, m: &mut M) -> Action {
+        self.statistics.calls += 1;
+        match self.calls_left.checked_sub(1) {
+            Some(left) => self.calls_left = left,
+            None => return Action::Stop(Stop::Limit(Limit::Calls)),
+        }
+        let call = Call::from_registers(&m.registers());
+        let answer = self.call(m, &call, None);
+        match self.finish(m, answer) {
+            Some(action) => action,
+            None => self.schedule(m),
+        }
+    }
+
+    /// Handles a processor exception of the running thread: serves a page, or raises a signal.
+    pub fn fault<M: Machine>(&mut self, m: &mut M, vector: u8, error_code: u64, address: u64) -> Action {
+        let rip = m.registers().rip;
+        let (signal, code, word) = match vector {
+            14 => {
+                let access = match error_code {
+                    code if code & 16 != 0 => Access::Execute,
+                    code if code & 2 != 0 => Access::Write,
+                    _ => Access::Read,
+                };
+                match self.space.fault(m, address, access) {
+                    Ok(()) => {
+                        self.statistics.faults += 1;
+                        let (last, at, times) = self.last_fault;
+                        let times = if (last, at) == (address, rip) {
+                            times + 1
+                        } else {
+                            0
+                        };
+                        self.last_fault = (address, rip, times);
+                        if times < 16 {
+                            return Action::Resume;
+                        }
+                        (number::SIGSEGV, 2, address)
+                    }
+                    Err(FaultError::OutOfMemory) => return Action::Stop(Stop::OutOfMemory),
+                    Err(FaultError::Unmapped) => (number::SIGSEGV, 1, address),
+                    Err(FaultError::Denied) => (number::SIGSEGV, 2, address),
+                    Err(FaultError::BeyondFile) => (number::SIGBUS, 2, address),
+                }
+            }
+            0 => (number::SIGFPE, 1, rip),
+            1 => (number::SIGTRAP, 2, rip),
+            3 => (number::SIGTRAP, 0x80, 0),
+            6 => (number::SIGILL, 2, rip),
+            16 | 19 => (number::SIGFPE, 7, rip),
+            17 => (number::SIGBUS, 1, 0),
+            4 | 5 | 13 => (number::SIGSEGV, 0x80, 0),
+            11 | 12 => (number::SIGBUS, 0x80, 0),
+            _ => return Action::Stop(Stop::Exception { vector }),
+        };
+        let info = Info {
+            signal,
+            code,
+            word,
+            ..Info::default()
+        };
+        let address = if vector == 14 { address } else { 0 };
+        self.force(m, info, [vector.into(), error_code, address])
+    }
+
+    /// Lets the next thread run, after the host stopped the running one in ring 3.
+    pub fn preempt<M: Machine>(&mut self, m: &mut M) -> Action {
+        let registers = m.registers();
+        if let Some(thread) = self.thread_mut() {
+            thread.registers = registers;
+        }
+        self.schedule(m)
+    }
+
+    /// Lets a thread run, after time passed or input came while all waited.
+    pub fn run<M: Machine>(&mut self, m: &mut M) -> Action {
+        self.schedule(m)
+    }
+
+    /// Puts a call's answer into the machine. `None`: the running thread cannot go on.
+    fn finish<M: Machine>(&mut self, m: &mut M, answer: Answer) -> Option<Action> {
+        let (value, report) = match answer {
+            Ok(Done::Value(value)) => (value, None),
+            Ok(Done::Tell(value, action)) => (value, Some(action)),
+            Err(Errno::OUT_OF_MEMORY) => return Some(Action::Stop(Stop::OutOfMemory)),
+            Err(errno) => (errno.as_result(), None),
+            Ok(Done::Registers) => return Some(self.leave(m)),
+            Ok(Done::Gone) => return None,
+            Ok(Done::Stop(stop)) => return Some(Action::Stop(stop)),
+            Ok(Done::Yield) => {
+                let registers = Registers {
+                    rax: 0,
+                    ..m.registers()
+                };
+                self.thread_mut()?.registers = registers;
+                return None;
+            }
+            Ok(Done::Wait(what, deadline)) => {
+                let registers = m.registers();
+                let thread = self.thread_mut()?;
+                thread.registers = registers;
+                thread.wait = Some(Wait {
+                    what,
+                    deadline,
+                    woken: false,
+                });
+                return None;
+            }
+        };
+        m.set_registers(&Registers {
+            rax: value,
+            ..m.registers()
+        });
+        if report == Some(Action::Frame) {
+            self.in_flight = false;
+        }
+        let action = self.leave(m);
+        Some(report.filter(|_| action == Action::Resume).unwrap_or(action))
+    }
+
+    /// Ends a call of the running thread: signals are delivered, then ring 3 goes on.
+    fn leave<M: Machine>(&mut self, m: &mut M) -> Action {
+        self.check_alarm(m);
+        let Some(thread) = self.thread() else {
+            return Action::Deadlock;
+        };
+        if (thread.pending.set() | self.process.pending.set()) & !thread.mask != 0 {
+            return self.deliver(m);
+        }
+        if let Some(mask) = thread.saved_mask
+            && let Some(thread) = self.thread_mut()
+        {
+            (thread.mask, thread.saved_mask) = (mask, None);
+        }
+        Action::Resume
+    }
+
+    fn check_alarm(&mut self, m: &mut impl Machine) {
+        if let Some((at, interval)) = self.process.alarm {
+            let now = self.now(m);
+            if at <= now {
+                let missed = (now - at).checked_div(interval).map_or(0, |missed| missed + 1);
+                self.process.alarm = (interval != 0).then(|| (at + missed * interval, interval));
+                self.process.pending.add(Info {
+                    signal: number::SIGALRM,
+                    code: 0x80,
+                    ..Info::default()
+                });
+            }
+        }
+    }
+
+    /// How the wait of a thread ends now: `None` when it goes on.
+    fn wait_over(&self, thread: &Thread, wait: &Wait, now: u64) -> Option<Retry> {
+        let timed_out = wait.deadline.is_some_and(|deadline| deadline <= now);
+        let success = match &wait.what {
+            WaitFor::Files(files) => files.iter().any(|&(file, events)| {
+                let ready = self.files.ready(file, now);
+                ready
+                    & (events
+                        | crate::files::event::ERR
+                        | crate::files::event::HUP
+                        | crate::files::event::NVAL)
+                    != 0
+            }),
+            WaitFor::Futex { .. } => wait.woken,
+            WaitFor::Signals(set) => (thread.pending.set() | self.process.pending.set()) & set != 0,
+            WaitFor::Time => false,
+        };
+        let signalled = (thread.pending.set() | self.process.pending.set()) & !thread.mask != 0;
+        (timed_out || success || signalled).then_some(Retry {
+            deadline: wait.deadline,
+            timed_out: timed_out && !success,
+            woken: wait.woken,
+            interrupted: !success && !timed_out,
+        })
+    }
+
+    /// The next thread that can run, after the current one in turn.
+    fn pick(&self, now: u64) -> Option<(usize, Option<Retry>)> {
+        let end = self.threads.end();
+        (1..=end)
+            .map(|step| (self.current + step) % end)
+            .find_map(|slot| {
+                let thread = self.threads.get(slot)?;
+                match &thread.wait {
+                    None => Some((slot, None)),
+                    Some(wait) => Some((slot, Some(self.wait_over(thread, wait, now)?))),
+                }
+            })
+    }
+
+    /// Gives the machine to a thread: its registers, bases and vector state.
+    fn switch_to(&mut self, m: &mut impl Machine, slot: usize) {
+        self.current = slot;
+        let Some(tid) = self.thread().map(|thread| thread.tid) else {
+            return;
+        };
+        if tid != self.loaded {
+            self.statistics.switches += 1;
+            let old = self
+                .threads
+                .iter()
+                .find(|(_, thread)| thread.tid == self.loaded)
+                .map(|(slot, _)| slot);
+            if let Some(old) = old.and_then(|old| self.threads.get_mut(old)) {
+                let mut image = Vec::new();
+                m.save_vector_state(&mut image);
+                (old.vector, old.fs_base, old.gs_base) = (Some(Arc::new(image)), m.fs_base(), m.gs_base());
+            }
+            self.loaded = tid;
+            if let Some(thread) = self.thread_mut() {
+                m.set_fs_base(thread.fs_base);
+                m.set_gs_base(thread.gs_base);
+                if let Some(image) = thread.vector.take() {
+                    // An image that the machine gave; a signal frame's was accepted before.
+                    let loaded = m.load_vector_state(&image);
+                    debug_assert!(loaded.is_ok());
+                }
+            }
+        }
+        if let Some(thread) = self.thread() {
+            m.set_registers(&thread.registers);
+        }
+    }
+
+    /// Runs waiting calls until a thread can go on in ring 3 or none can.
+    fn schedule<M: Machine>(&mut self, m: &mut M) -> Action {
+        for _ in 0..STALLS_MAX {
+            self.check_alarm(m);
+            let now = self.now(m);
+            let Some((slot, retry)) = self.pick(now) else {
+                match self.all_wait(m, now) {
+                    Some(action) => return action,
+                    None => continue,
+                }
+            };
+            self.switch_to(m, slot);
+            let Some(retry) = retry else { return self.leave(m) };
+            self.thread_mut()
+                .into_iter()
+                .for_each(|thread| thread.wait = None);
+            let answer = if retry.interrupted {
+                self.interrupt(m, retry.deadline)
+            } else {
+                let call = Call::from_registers(&m.registers());
+                self.call(m, &call, Some(retry))
+            };
+            if let Some(action) = self.finish(m, answer) {
+                return action;
+            }
+        }
+        Action::Deadlock
+    }
+
+    /// Nobody can run: the clock jumps, or the host is told for what to wait.
+    fn all_wait(&mut self, m: &mut impl Machine, now: u64) -> Option<Action> {
+        self.paused = now;
+        let deadlines = self
+            .threads
+            .iter()
+            .filter_map(|(_, thread)| thread.wait.as_ref()?.deadline);
+        let alarm = self.process.alarm.map(|(at, _)| at);
+        let next = deadlines.chain(self.files.next_timer(now)).chain(alarm).min();
+        let wait = next.map(|at| at.saturating_sub(now));
+        let for_input =
+            self.threads
+                .iter()
+                .any(|(_, thread)| match thread.wait.as_ref().map(|wait| &wait.what) {
+                    Some(WaitFor::Files(files)) => {
+                        files.iter().any(|&(file, _)| self.files.watches_input(file))
+                    }
+                    _ => false,
+                });
+        match wait {
+            Some(wait) if self.jump_when_idle && (self.in_flight || !for_input) => {
+                self.clock.jump(wait);
+                self.write_clock_page(m);
+                None
+            }
+            _ if for_input => Some(Action::Idle { wait }),
+            Some(wait) => Some(Action::Wait { wait }),
+            None => Some(Action::Deadlock),
+        }
+    }
+
+    /// Whether a signal is ignored, by disposition or by default.
+    pub(crate) fn is_ignored(&self, signal: u32) -> bool {
+        match self.process.dispositions[signal as usize - 1].handler {
+            0 => crate::signal::default_action(signal) == crate::signal::DefaultAction::Ignore,
+            handler => handler == 1,
+        }
+    }
+
+    /// Sends a signal to one thread, or to the process.
+    pub(crate) fn send(&mut self, slot: Option<usize>, info: Info) {
+        let blocked = |thread: &Thread| thread.mask & bit(info.signal) != 0;
+        let anyone_blocks = match slot {
+            Some(slot) => self.threads.get(slot).is_some_and(blocked),
+            None => self.threads.iter().all(|(_, thread)| blocked(thread)),
+        };
+        if self.is_ignored(info.signal) && !anyone_blocks {
+            return;
+        }
+        match slot.and_then(|slot| self.threads.get_mut(slot)) {
+            Some(thread) => thread.pending.add(info),
+            None => self.process.pending.add(info),
+        }
+    }
+}
