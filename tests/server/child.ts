@@ -45,7 +45,7 @@ export function startChild(config: object, options: ChildOptions = {}): Child {
       ...command,
       '--allow-all',
       '--no-check',
-      '--quiet',
+      ...(command[0] === 'run' ? ['--quiet'] : []),
       '--config',
       CONFIG,
       fromFileUrl(script),

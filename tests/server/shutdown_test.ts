@@ -146,10 +146,8 @@ testShutdown('a WebSocket is closed with 1001 at shutdown', async () => {
 testShutdown('a client that sends nothing does not hold up a shutdown', async () => {
   await using child = startChild({ serve: SERVE, router: { drainMs: 200 } })
   const address = await addressOf(child)
-  const idle = await Promise.all([connect(address), connect(address), connect(address)])
+  const idle = await Promise.all([connect(address), connect(address)])
   await idle[1].write('GET /quick HTTP/1.1\r\nHost:')
-  await idle[2].write('POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nabc')
-  assertEquals((await idle[2].read())?.status, 404)
   const start = performance.now()
   child.kill('SIGTERM')
   assertEquals(await child.ended, 0, child.stderr())
