@@ -11,6 +11,8 @@ const TICKS = 8
 export interface Deadline {
   tick: number
   expire: (() => void) | null
+  /** The request may have a body that is still on its way. */
+  readonly isUpload: boolean
   before: Deadline | null
   after: Deadline | null
 }
@@ -43,9 +45,17 @@ export function expireAll(queue: Deadlines): void {
   while (queue.head !== null) expireHead(queue, queue.head)
 }
 
+/** True while a request that may have a body is pending. */
+export function hasUploads(queue: Deadlines): boolean {
+  for (let entry = queue.head; entry !== null; entry = entry.after) {
+    if (entry.isUpload) return true
+  }
+  return false
+}
+
 /** Puts a request in line; `expire` is called once, unless {@linkcode clearDeadline} comes first. */
-export function setDeadline(queue: Deadlines, expire: () => void): Deadline {
-  const entry: Deadline = { tick: queue.now + TICKS + 1, expire, before: queue.tail, after: null }
+export function setDeadline(queue: Deadlines, expire: () => void, isUpload = false): Deadline {
+  const entry: Deadline = { tick: queue.now + TICKS + 1, expire, isUpload, before: queue.tail, after: null }
   if (queue.tail === null) queue.head = entry
   else queue.tail.after = entry
   queue.tail = entry

@@ -118,7 +118,7 @@ async function checkFolder(option: string, folder: string): Promise<void> {
 function toStartupError(error: unknown): unknown {
   const expected = error instanceof RouteNamesError || error instanceof Deno.errors.NotFound ||
     error instanceof Deno.errors.NotADirectory
-  return expected ? new StartupError(error.message, { cause: error }) : error
+  return expected ? new StartupError(error.message) : error
 }
 
 /** Makes an event of what the router room tells; errors that no listener hears go to stderr. */

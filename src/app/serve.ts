@@ -4,7 +4,7 @@ import { listen, resolveServe, type ServeOptions } from '../server/listen.ts'
 import { watchProcessErrors } from '../server/process_errors.ts'
 import { watchSignals } from '../server/signals.ts'
 import type { App } from './app.ts'
-import { expireAll } from './deadlines.ts'
+import { expireAll, hasUploads } from './deadlines.ts'
 import { closeApp, prepareApp } from './lifecycle.ts'
 import { handle } from './pipeline.ts'
 
@@ -32,8 +32,9 @@ export async function serveApp(app: App, given: number | ServeOptions | undefine
     const reason = await stopped.promise
     const { hostname, port } = address
     emit(app.bus, 'server:shutdown', { hostname, port, reason })
-    await drain({
+    const clean = await drain({
       server,
+      isUploading: () => hasUploads(app.deadlines),
       sockets: app.host.sockets,
       drainMs: app.options.drainMs,
       cut: () => {
@@ -42,10 +43,22 @@ export async function serveApp(app: App, given: number | ServeOptions | undefine
         for (const cut of [...app.host.streams]) cut()
       },
     })
+    if (!clean && reason.startsWith('SIG')) exitSoon()
   } finally {
     for (const end of release) end()
     await closeApp(app)
   }
+}
+
+/** How long the code after `serve` has, when a connection that nobody can close would keep the process alive. */
+const EXIT_MS = 2000
+
+/**
+ * Ends a process that a signal asked to end and that only a stuck connection keeps alive, such as one whose client never
+ * finishes its upload: Deno has no way to close it. A process that ends by itself is not kept for this.
+ */
+function exitSoon(): void {
+  Deno.unrefTimer(setTimeout(() => Deno.exit(0), EXIT_MS))
 }
 
 function toBanner(

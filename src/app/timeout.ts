@@ -17,7 +17,7 @@ export function withDeadline(app: App, ctx: RequestContext, pending: Promise<Res
       ctx.abort ??= new AbortController()
       ctx.abort.abort(error)
       resolve(answerError(app, ctx, error, []))
-    })
+    }, ctx.method !== 'GET' && ctx.method !== 'HEAD')
     pending.then((response) => {
       clearDeadline(app.deadlines, deadline)
       if (expired) response.body?.cancel().catch(() => {})

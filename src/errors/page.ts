@@ -4,6 +4,7 @@ import { textResponse } from './text_response.ts'
 
 const STYLE = `:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}
 body{max-width:60rem;margin:12vh auto;padding:0 1.5rem}
+code{overflow-wrap:anywhere}
 h1{font-size:1.4rem;margin:0 0 .5rem}h1 b{opacity:.5;margin-right:.6rem;font-weight:400}
 pre{padding:1rem;overflow:auto;border:1px solid #8884;border-radius:.5rem;font:13px/1.6 ui-monospace,monospace}
 mark{background:#e5484d33;color:inherit;display:block}`

@@ -5,8 +5,8 @@
 export class StartupError extends Error {
   override readonly name = 'StartupError'
 
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
+  constructor(message: string) {
+    super(message)
     this.stack = `StartupError: ${message}`
   }
 }
