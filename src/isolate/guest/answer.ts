@@ -1,0 +1,141 @@
+/** From what a handler gave to the frame that answers. */
+import { HttpError } from '../../errors/http_error.ts'
+import type { HeaderPairs, PendingData, ResponseHead } from '../message.ts'
+import type { GuestContext } from './context.ts'
+import { toErrorData } from './errors.ts'
+import { writeBytes, writeText } from './frames.ts'
+import { LazyResponse, type PlainType, ViewResponse } from './response.ts'
+
+const encoder = new TextEncoder()
+const NOTHING = new Uint8Array(0)
+
+/** Headers of the answers that `ctx.send` makes most, as they stand in the frame. */
+const PLAIN_HEADERS: Readonly<Record<PlainType, Uint8Array>> = {
+  'application/json': plainHeader('application/json'),
+  'text/plain; charset=utf-8': plainHeader('text/plain; charset=utf-8'),
+  'text/html; charset=utf-8': plainHeader('text/html; charset=utf-8'),
+}
+
+function plainHeader(type: PlainType): Uint8Array {
+  return encodeHead({ status: 200, headers: [['content-type', type]] })
+}
+
+/** Writes the answer of a response; at once if it can. `limit`: bytes of the body. */
+export function answer(ctx: GuestContext, response: Response, limit: number): void | Promise<void> {
+  if (!LazyResponse.isUntouched(response)) return answerReal(ctx, LazyResponse.real(response), limit)
+  if (ctx.answered) return
+  const { content, contentType } = response
+  const head = leavesNothing(ctx)
+    ? PLAIN_HEADERS[contentType]
+    : encodeHead({ status: 200, headers: [['content-type', contentType]], ...collect(ctx) })
+  if (!writeText(head, content, limit)) return answerError(ctx, tooMuch(limit))
+  ctx.answered = true
+}
+
+/** Writes the answer of an error, unless the request has been answered. */
+export function answerError(ctx: GuestContext, error: unknown): void {
+  if (ctx.answered) return
+  ctx.answered = true
+  const head = { error: toErrorData(error), ...collect(ctx), ...statusOf(ctx) }
+  if (writeBytes(encodeHead(head), NOTHING, 0)) return
+  // What the handler collected is over the limit of a header.
+  writeBytes(encodeHead({ error: toErrorData(error) }), NOTHING, 0)
+}
+
+/** Writes the answer to a control frame. */
+export function answerControl(answer: object): void {
+  if (!writeBytes(encoder.encode(JSON.stringify(answer)), NOTHING, 0)) {
+    writeBytes(encoder.encode('{}'), NOTHING, 0)
+  }
+}
+
+async function answerReal(ctx: GuestContext, response: Response, limit: number): Promise<void> {
+  if (response instanceof ViewResponse) return answerView(ctx, response, limit)
+  const body = await response.bytes()
+  const { status, statusText } = response
+  const head: ResponseHead = {
+    status,
+    ...(statusText === '' ? {} : { statusText }),
+    headers: [...response.headers],
+    ...collect(ctx),
+  }
+  if (status < 200) {
+    throw new RangeError(`Cannot answer with status ${status} from an isolated handler: want 200 to 599`)
+  }
+  if (ctx.answered) return
+  if (!writeBytes(encodeHead(head), body, limit)) return answerError(ctx, tooMuch(limit))
+  ctx.answered = true
+}
+
+function answerView(ctx: GuestContext, response: ViewResponse, limit: number): void {
+  const { view, data, options } = response
+  const headers: HeaderPairs = [...response.headers]
+  const head: ResponseHead = {
+    view: {
+      name: view,
+      options: {
+        ...(options.status === undefined ? {} : { status: options.status }),
+        ...(options.stream === undefined ? {} : { stream: options.stream }),
+        ...(headers.length === 0 ? {} : { headers }),
+      },
+    },
+    ...collect(ctx),
+    ...statusOf(ctx),
+  }
+  if (!writeText(encodeHead(head), JSON.stringify(data), limit)) return answerError(ctx, tooMuch(limit))
+  ctx.answered = true
+}
+
+/** Nothing but the response goes back. */
+function leavesNothing(ctx: GuestContext): boolean {
+  return ctx.pending === null && ctx.bag === null && (ctx.session === null || !ctx.session.changed)
+}
+
+/** What goes back beside the response. */
+function collect(ctx: GuestContext): Pick<ResponseHead, 'pending' | 'session' | 'state'> {
+  const { pending, session, bag } = ctx
+  const state = bag === null ? undefined : changedState(bag, ctx.stateText)
+  return {
+    ...(pending === null ? {} : { pending: toPendingData(pending) }),
+    ...(session?.changed ? { session: { data: session.data } } : {}),
+    ...(state === undefined ? {} : { state }),
+  }
+}
+
+function statusOf(ctx: GuestContext): Pick<ResponseHead, 'setStatus'> {
+  return ctx.status === 0 ? {} : { setStatus: ctx.status }
+}
+
+function toPendingData({ single, appended }: NonNullable<GuestContext['pending']>): PendingData {
+  return { single: [...single], appended }
+}
+
+/** The members of `ctx.state` that have a JSON form, if they are others than came. */
+function changedState(bag: Record<string, unknown>, before: string): Record<string, unknown> | undefined {
+  let after: string
+  try {
+    after = JSON.stringify(bag)
+  } catch {
+    after = JSON.stringify(Object.fromEntries(Object.entries(bag).filter(([, value]) => hasJson(value))))
+  }
+  return after === before || (before === '' && after === '{}') ? undefined : JSON.parse(after)
+}
+
+function hasJson(value: unknown): boolean {
+  try {
+    return JSON.stringify(value) !== undefined
+  } catch {
+    return false // a cycle, a bigint, or a toJSON that throws
+  }
+}
+
+function encodeHead(head: ResponseHead): Uint8Array {
+  return encoder.encode(JSON.stringify(head))
+}
+
+/** The output limit's error: 502, as what came is no answer. */
+function tooMuch(limit: number): HttpError {
+  return new HttpError(502, `The isolated handler's answer is over the limit of ${limit} bytes`, {
+    type: 'isolation-output',
+  })
+}

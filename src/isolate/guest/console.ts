@@ -1,0 +1,37 @@
+/** The guest's console. Everything goes to fd 2, as fd 1 carries frames, and no more than a request's share of it. */
+import { Console } from 'node:console'
+
+/** Bytes that one request may write to the console. */
+export const CONSOLE_BYTES = 65_536
+
+const encoder = new TextEncoder()
+const { stderr } = Deno
+let left = CONSOLE_BYTES
+
+/** Gives the next request its share; a warm-up request gets none. */
+export function openConsole(warm: boolean): void {
+  left = warm ? -1 : CONSOLE_BYTES
+}
+
+/** Replaces the console, and `Deno.stdout` by `Deno.stderr`. */
+export function installConsole(): void {
+  const sink = { write, on: nothing, once: nothing, removeListener: nothing, listenerCount: () => 0 }
+  globalThis.console = new Console(sink as never, sink as never) as unknown as typeof globalThis.console
+  Object.defineProperty(Deno, 'stdout', { value: Deno.stderr, configurable: true, enumerable: true })
+}
+
+function write(text: string): boolean {
+  if (left < 0) return true
+  let bytes = encoder.encode(text)
+  left -= bytes.length
+  if (left < 0) {
+    bytes = encoder.encode(
+      `mayfly: a request wrote over ${CONSOLE_BYTES} bytes to the console; the rest is dropped\n`,
+    )
+    left = -1
+  }
+  for (let sent = 0; sent < bytes.length;) sent += stderr.writeSync(bytes.subarray(sent))
+  return true
+}
+
+function nothing(): void {}

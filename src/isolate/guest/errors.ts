@@ -1,0 +1,36 @@
+import { HttpError } from '../../errors/http_error.ts'
+import { type ErrorData, MAX_CAUSES, MAX_ERROR_TEXT } from '../message.ts'
+
+/** An error as data. Never throws, whatever was thrown. */
+export function toErrorData(error: unknown, depth = 0): ErrorData {
+  try {
+    if (!(error instanceof Error)) return { name: 'Error', message: `threw ${cut(Deno.inspect(error))}` }
+    const stack = error.stack
+    return {
+      name: cut(String(error.name)),
+      message: cut(String(error.message)),
+      ...(typeof stack === 'string' ? { stack: cut(stack) } : {}),
+      ...(error instanceof HttpError ? { http: toHttpData(error) } : {}),
+      ...(error.cause === undefined || depth + 1 >= MAX_CAUSES
+        ? {}
+        : { cause: toErrorData(error.cause, depth + 1) }),
+    }
+  } catch {
+    return { name: 'Error', message: 'threw a value that throws when it is looked at' }
+  }
+}
+
+function toHttpData({ status, type, headers, details }: HttpError): ErrorData['http'] {
+  const text = details === undefined ? undefined : JSON.stringify(details)
+  const fits = text !== undefined && text.length <= MAX_ERROR_TEXT
+  return {
+    status,
+    type: cut(type),
+    ...(headers === undefined ? {} : { headers }),
+    ...(fits ? { details: JSON.parse(text) } : {}),
+  }
+}
+
+function cut(text: string): string {
+  return text.length > MAX_ERROR_TEXT ? text.slice(0, MAX_ERROR_TEXT) : text
+}

@@ -1,0 +1,176 @@
+/** The loop of a guest: one frame in, one frame out, for ever. */
+import type { ContextHost } from '../../context/state.ts'
+import type { DescribeHead, DrawHead, ErrorData, RequestHead } from '../message.ts'
+import { answer, answerControl, answerError } from './answer.ts'
+import { openConsole } from './console.ts'
+import { createGuestHost, GuestContext } from './context.ts'
+import { toErrorData } from './errors.ts'
+import { readRequestFrame } from './frames.ts'
+import { drawNatively, seed } from './random.ts'
+import { installLazyResponse } from './response.ts'
+
+/** A handler as the bundle's entry lists it. */
+export interface HandlerEntry {
+  /** For people: the file, and its export unless that is `default`. */
+  readonly name: string
+  /** Index of the module in {@link ProgramEntry.modules}. */
+  readonly module: number
+  /** A method's name, or `default` for an app with `fetch`. */
+  readonly export: string
+}
+
+/** What the bundle's entry hands over. */
+export interface ProgramEntry {
+  readonly outputBytes: number
+  readonly modules: readonly (() => Promise<Record<string, unknown>>)[]
+  readonly handlers: readonly HandlerEntry[]
+}
+
+type Module = { readonly namespace: Record<string, unknown> } | { readonly error: unknown }
+type Run = (ctx: GuestContext) => unknown
+
+interface LoadedHandler {
+  readonly name: string
+  readonly run: Run
+  /** Why the module could not be used. */
+  readonly error: ErrorData | undefined
+}
+
+interface Guest {
+  readonly host: ContextHost
+  readonly limit: number
+  readonly handlers: readonly LoadedHandler[]
+  /** The request that waits for its handler's promise. */
+  waiting: GuestContext | null
+  /** Grows when a loop is given up; the old one ends when it sees that. */
+  turn: number
+}
+
+/** Loads the modules, each by itself so that a broken one breaks its own routes only, and answers frames until fd 0 ends. */
+export async function serve(entry: ProgramEntry): Promise<void> {
+  installLazyResponse()
+  const loaded: Module[] = []
+  for (const load of entry.modules) {
+    loaded.push(await load().then((namespace) => ({ namespace }), (error: unknown) => ({ error })))
+  }
+  const guest: Guest = {
+    host: createGuestHost(),
+    limit: entry.outputBytes,
+    handlers: entry.handlers.map((handler) => toHandler(handler, loaded[handler.module])),
+    waiting: null,
+    turn: 0,
+  }
+  addEventListener('beforeunload', (event) => answerStuck(guest, event))
+  loop(guest)
+}
+
+function toHandler(
+  { name, export: key }: HandlerEntry,
+  module: Module,
+): LoadedHandler {
+  if ('error' in module) return broken(name, module.error)
+  const value = module.namespace[key]
+  if (key !== 'default') {
+    if (typeof value === 'function') return { name, run: value as Run, error: undefined }
+    return broken(name, new TypeError(`Cannot serve ${name}: its export is ${typeof value}, want a function`))
+  }
+  const app = value as { fetch?: unknown } | null | undefined
+  if (typeof app?.fetch !== 'function') {
+    return broken(
+      name,
+      new TypeError(`Cannot serve ${name}: its default export has no fetch, want fetch(request)`),
+    )
+  }
+  const fetch = app.fetch.bind(app)
+  return { name, run: (ctx) => fetch(ctx.lazy.real), error: undefined }
+}
+
+function broken(name: string, error: unknown): LoadedHandler {
+  const run = () => {
+    throw error
+  }
+  return { name, run, error: toErrorData(error) }
+}
+
+async function loop(guest: Guest): Promise<void> {
+  for (const { turn } = guest; guest.turn === turn;) {
+    const frame = readRequestFrame()
+    if (frame === null) Deno.exit(0)
+    const head = JSON.parse(frame.header) as RequestHead | DescribeHead | DrawHead
+    if ('control' in head) {
+      control(guest, head)
+      continue
+    }
+    const answered = handle(guest, head, frame.body)
+    // A kept program owes a turn to what handlers left behind; after a reset it is gone.
+    if (answered === undefined) await null
+    else await answered
+  }
+}
+
+function control(guest: Guest, head: DescribeHead | DrawHead): void {
+  if (head.control === 'draw') {
+    drawNatively(head.count)
+    return answerControl({})
+  }
+  const handlers = guest.handlers.map(({ name, error }) => error === undefined ? { name } : { name, error })
+  answerControl({ handlers })
+}
+
+function handle(guest: Guest, head: RequestHead, body: Uint8Array<ArrayBuffer>): void | Promise<void> {
+  seed(head.seed)
+  openConsole(head.warm === true)
+  const ctx = new GuestContext(guest.host, head, body)
+  try {
+    const result = guest.handlers[head.handler].run(ctx)
+    if (result instanceof Response) {
+      const written = answer(ctx, result, guest.limit)
+      return written === undefined ? undefined : wait(guest, ctx, written)
+    }
+    return wait(guest, ctx, finish(guest, ctx, result))
+  } catch (error) {
+    answerError(ctx, error)
+  }
+}
+
+async function finish(guest: Guest, ctx: GuestContext, result: unknown): Promise<void> {
+  const response = await result
+  if (!(response instanceof Response)) throw noResponse(guest, ctx, response)
+  return answer(ctx, response, guest.limit)
+}
+
+async function wait(guest: Guest, ctx: GuestContext, written: Promise<void>): Promise<void> {
+  guest.waiting = ctx
+  try {
+    await written
+  } catch (error) {
+    answerError(ctx, error)
+  }
+  if (guest.waiting === ctx) guest.waiting = null
+}
+
+/** Deno has nothing left to do, yet a handler waits: its promise can never settle. */
+function answerStuck(guest: Guest, event: Event): void {
+  const ctx = guest.waiting
+  if (ctx === null) return
+  event.preventDefault()
+  guest.waiting = null
+  const { name } = guest.handlers[ctx.head.handler]
+  answerError(
+    ctx,
+    new TypeError(
+      `Cannot answer ${ctx.method} ${ctx.pathname}: ${name} waits for a promise that nothing will settle`,
+    ),
+  )
+  // The old loop waits with it, until a later request settles the promise after all.
+  guest.turn++
+  loop(guest)
+}
+
+function noResponse(guest: Guest, ctx: GuestContext, value: unknown): TypeError {
+  const what = value === null || value === undefined ? String(value) : `a value of type ${typeof value}`
+  const { name } = guest.handlers[ctx.head.handler]
+  return new TypeError(
+    `Cannot answer ${ctx.method} ${ctx.pathname}: ${name} returned ${what}, want a Response`,
+  )
+}

@@ -1,0 +1,104 @@
+/**
+ * The JSON headers of frames. Bulky things travel as the body: a request's body, a response's body, the data of a view.
+ *
+ * Optional members are left out, never null, and the members stand in this order: the guest's code is optimised for the
+ * shape of its warm-up requests, and another shape costs every later request a deoptimisation.
+ */
+
+/** Headers as they came, a name that repeats as more than one pair. */
+export type HeaderPairs = readonly (readonly [name: string, value: string])[]
+
+/** What `ctx.set` collected, on its way to the response: middleware before the handler, then the handler. */
+export interface PendingData {
+  readonly single: HeaderPairs
+  readonly appended: HeaderPairs
+}
+
+/** A request on its way to a handler; the frame's body is the request's. */
+export interface RequestHead {
+  /** Index of the handler in the program. */
+  readonly handler: number
+  readonly method: string
+  readonly url: string
+  /** Percent-encoded path, dot segments resolved. */
+  readonly path: string
+  readonly headers: HeaderPairs
+  /** 64 hex digits of entropy, new for every request. */
+  readonly seed: string
+  /** Route parameters, decoded. */
+  readonly params?: Readonly<Record<string, string>>
+  /** The client's address as `ctx.get.ip()` gives it, and the peer of the socket. */
+  readonly ip?: string
+  readonly peer?: string
+  /** `ctx.state` as far as it has a JSON form. */
+  readonly state?: Readonly<Record<string, unknown>>
+  /** Present on routes with a session; null inside without a session's data. */
+  readonly session?: { readonly data: object | null }
+  /** What the `validate` middleware accepted. */
+  readonly validated?: { readonly value: unknown }
+  readonly pending?: PendingData
+  /** From `ctx.set.status`. */
+  readonly status?: number
+  /** A warm-up request: what it writes to the console is dropped. */
+  readonly warm?: true
+}
+
+/** Asks a program about its handlers; answered by {@link DescribeAnswer}. */
+export interface DescribeHead {
+  readonly control: 'describe'
+}
+
+/** Draws `count` 32-bit numbers from Deno's own generator; answered by an empty {@link ControlAnswer}. */
+export interface DrawHead {
+  readonly control: 'draw'
+  readonly count: number
+}
+
+/** An error as data. Strings are cut at {@link MAX_ERROR_TEXT} characters, chains of causes at {@link MAX_CAUSES}. */
+export interface ErrorData {
+  readonly name: string
+  readonly message: string
+  /** As V8 wrote it: positions are those of the bundle. */
+  readonly stack?: string
+  /** Present for an `HttpError`: its message is for the client. */
+  readonly http?: {
+    readonly status: number
+    readonly type: string
+    readonly headers?: Readonly<Record<string, string>>
+    readonly details?: Readonly<Record<string, unknown>>
+  }
+  readonly cause?: ErrorData
+}
+
+export const MAX_ERROR_TEXT = 8192
+export const MAX_CAUSES = 5
+
+/** What a guest answers to a request. The frame's body is the response's, or the data of `view` as JSON. */
+export interface ResponseHead {
+  /** 200 to 599; absent when `error` is there. */
+  readonly status?: number
+  readonly statusText?: string
+  readonly headers?: HeaderPairs
+  readonly error?: ErrorData
+  /** The response is this view, rendered by the host. */
+  readonly view?: {
+    readonly name: string
+    readonly options?: { readonly status?: number; readonly stream?: boolean; readonly headers?: HeaderPairs }
+  }
+  /** All that `ctx.set` has collected by now, the request's included; absent when there is none. */
+  readonly pending?: PendingData
+  /** From `ctx.set.status`, for what the host makes of an error or a view. */
+  readonly setStatus?: number
+  /** `ctx.set.session` was called with this. */
+  readonly session?: { readonly data: object | null }
+  /** `ctx.state`, when the handler changed it. */
+  readonly state?: Readonly<Record<string, unknown>>
+}
+
+/** The answer to {@link DescribeHead}: for each handler its name and, if its module failed, the error. */
+export interface DescribeAnswer {
+  readonly handlers: readonly { readonly name: string; readonly error?: ErrorData }[]
+}
+
+/** The answer to a control frame that asks nothing. */
+export type ControlAnswer = Readonly<Record<string, never>>

@@ -1,0 +1,177 @@
+/**
+ * The frames between Mayfly and the program in a virtual machine. The layout is that of the crate `mayfly-wire`, byte for
+ * byte: a fixed head, a JSON header and a raw body, back to back, integers little-endian.
+ *
+ *  0      4         5      6           8               12             16            16+h          16+h+b
+ *  +------+---------+------+-----------+---------------+--------------+-- - - - - --+-- - - - - - -+
+ *  | MAYF | version | kind | flags = 0 | header length | body length  |  header     |  body        |
+ *  +------+---------+------+-----------+---------------+--------------+-- - - - - --+-- - - - - - -+
+ */
+
+/** Length of a frame's fixed head, in bytes. */
+export const HEAD_BYTES = 16
+/** The layout spoken here; a frame of another version is refused. */
+export const VERSION = 1
+/** No JSON header is longer, in bytes. */
+export const HEADER_MAX = 1 << 20
+/** No body is longer, in bytes. */
+export const BODY_MAX = 1 << 30
+/** Kind of a frame to the guest. */
+export const REQUEST = 1
+/** Kind of a frame from the guest. */
+export const RESPONSE = 2
+
+const MAGIC = [0x4d, 0x41, 0x59, 0x46]
+
+/** Which way a frame travels. */
+export type FrameKind = typeof REQUEST | typeof RESPONSE
+
+/** How long the parts may be, in bytes; values over {@link HEADER_MAX} and {@link BODY_MAX} count as those. */
+export interface FrameLimits {
+  readonly header: number
+  readonly body: number
+}
+
+export const WIDEST: FrameLimits = Object.freeze({ header: HEADER_MAX, body: BODY_MAX })
+
+/** The first field of a frame that is wrong. */
+export type FrameField =
+  | 'magic'
+  | 'version'
+  | 'kind'
+  | 'flags'
+  | 'header'
+  | 'body'
+  | 'trailing'
+  | 'cut'
+  | 'json'
+
+/** Bytes that are no frame. */
+export class FrameError extends Error {
+  override readonly name = 'FrameError'
+  readonly field: FrameField
+  /** The value found, or how many bytes are missing or left over; 0 for `magic` and `json`. */
+  readonly found: number
+
+  constructor(field: FrameField, found: number, what: string, options?: ErrorOptions) {
+    super(`Reading a frame: ${what}`, options)
+    this.field = field
+    this.found = found
+  }
+}
+
+/** The lengths of a frame's parts, in bytes. */
+export interface FrameHead {
+  readonly headerBytes: number
+  readonly bodyBytes: number
+}
+
+/** A frame: views into its bytes, copied nowhere. */
+export interface Frame {
+  readonly header: Uint8Array<ArrayBuffer>
+  readonly body: Uint8Array<ArrayBuffer>
+}
+
+/** Writes a head to the first {@link HEAD_BYTES} of `target`. The lengths are the caller's to have checked. */
+export function writeHead(target: Uint8Array, kind: FrameKind, headerBytes: number, bodyBytes: number): void {
+  target[0] = MAGIC[0]
+  target[1] = MAGIC[1]
+  target[2] = MAGIC[2]
+  target[3] = MAGIC[3]
+  target[4] = VERSION
+  target[5] = kind
+  target[6] = 0
+  target[7] = 0
+  writeLength(target, 8, headerBytes)
+  writeLength(target, 12, bodyBytes)
+}
+
+/**
+ * Reads a head and checks its fields in their order. Throws `FrameError` for the first that is not as wanted, `cut` for
+ * fewer than {@link HEAD_BYTES} bytes that are fine so far.
+ */
+export function readHead(bytes: Uint8Array, kind: FrameKind, limits: FrameLimits = WIDEST): FrameHead {
+  const length = bytes.length
+  for (let i = 0; i < 4 && i < length; i++) {
+    if (bytes[i] !== MAGIC[i]) throw new FrameError('magic', 0, 'wrong first bytes, wanted MAYF')
+  }
+  if (length > 4 && bytes[4] !== VERSION) {
+    throw new FrameError('version', bytes[4], `version ${bytes[4]}, wanted ${VERSION}`)
+  }
+  if (length > 5 && bytes[5] !== kind) {
+    throw new FrameError('kind', bytes[5], `kind ${bytes[5]}, wanted the other direction's`)
+  }
+  if (length > 7 && (bytes[6] | bytes[7]) !== 0) {
+    const flags = bytes[6] | bytes[7] << 8
+    throw new FrameError('flags', flags, `flags 0x${flags.toString(16).padStart(4, '0')}, wanted 0`)
+  }
+  if (length < HEAD_BYTES) {
+    throw new FrameError('cut', HEAD_BYTES - length, `${HEAD_BYTES - length} bytes of its head are missing`)
+  }
+  const headerBytes = readLength(bytes, 8)
+  const bodyBytes = readLength(bytes, 12)
+  if (headerBytes > Math.min(limits.header, HEADER_MAX)) {
+    throw new FrameError('header', headerBytes, `header of ${headerBytes} bytes, wanted fewer`)
+  }
+  if (bodyBytes > Math.min(limits.body, BODY_MAX)) {
+    throw new FrameError('body', bodyBytes, `body of ${bodyBytes} bytes, wanted fewer`)
+  }
+  return { headerBytes, bodyBytes }
+}
+
+/** Takes exactly one frame apart. Throws `FrameError`. */
+export function readFrame(
+  bytes: Uint8Array<ArrayBuffer>,
+  kind: FrameKind,
+  limits: FrameLimits = WIDEST,
+): Frame {
+  const { headerBytes, bodyBytes } = readHead(bytes, kind, limits)
+  const end = HEAD_BYTES + headerBytes + bodyBytes
+  if (bytes.length < end) {
+    throw new FrameError('cut', end - bytes.length, `${end - bytes.length} bytes of its parts are missing`)
+  }
+  if (bytes.length > end) {
+    throw new FrameError(
+      'trailing',
+      bytes.length - end,
+      `${bytes.length - end} bytes after its end, wanted none`,
+    )
+  }
+  return {
+    header: bytes.subarray(HEAD_BYTES, HEAD_BYTES + headerBytes),
+    body: bytes.subarray(HEAD_BYTES + headerBytes),
+  }
+}
+
+/** Makes a frame of its parts. Throws `RangeError` for a part over its limit. */
+export function makeFrame(
+  kind: FrameKind,
+  header: Uint8Array,
+  body: Uint8Array,
+  limits: FrameLimits = WIDEST,
+): Uint8Array<ArrayBuffer> {
+  checkLength('header', header.length, Math.min(limits.header, HEADER_MAX))
+  checkLength('body', body.length, Math.min(limits.body, BODY_MAX))
+  const bytes = new Uint8Array(HEAD_BYTES + header.length + body.length)
+  writeHead(bytes, kind, header.length, body.length)
+  bytes.set(header, HEAD_BYTES)
+  bytes.set(body, HEAD_BYTES + header.length)
+  return bytes
+}
+
+function checkLength(part: string, length: number, most: number): void {
+  if (length > most) {
+    throw new RangeError(`Making a frame: ${part} of ${length} bytes, wanted at most ${most}`)
+  }
+}
+
+function writeLength(target: Uint8Array, at: number, value: number): void {
+  target[at] = value
+  target[at + 1] = value >>> 8
+  target[at + 2] = value >>> 16
+  target[at + 3] = value >>> 24
+}
+
+function readLength(bytes: Uint8Array, at: number): number {
+  return (bytes[at] | bytes[at + 1] << 8 | bytes[at + 2] << 16 | bytes[at + 3] << 24) >>> 0
+}
