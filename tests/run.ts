@@ -30,7 +30,16 @@ async function main(args: readonly string[]): Promise<number> {
   const flags = split === -1 ? args : args.slice(0, split)
   const forTests = split === -1 ? [] : args.slice(split + 1)
   const onlyCheck = flags.includes('--check')
-  const steps = [...checkSteps(), ...(onlyCheck ? [] : testSteps(forTests))]
+  const all = !onlyCheck && forTests.length === 0
+  const native = all && await hasCargo()
+  if (all && !native) {
+    console.log('SKIPPED: no cargo for the native half; install Rust (rustup) to build and test it')
+  }
+  const steps = [
+    ...checkSteps(),
+    ...(onlyCheck ? [] : testSteps(forTests)),
+    ...(native ? nativeSteps() : []),
+  ]
   const total: Count = { passed: 0, failed: 0, skipped: 0 }
   const broken: string[] = []
   if (!onlyCheck) await installChromium()
@@ -67,6 +76,32 @@ function testSteps(args: readonly string[]): Step[] {
     args: ['test', '--allow-all', '--no-check', ...(args.length > 0 ? args : ['tests'])],
     count: countDenoTests,
   }]
+}
+
+/** The Rust workspace: format, lints and tests. Those that need /dev/kvm say so when they skip. */
+function nativeSteps(): Step[] {
+  const cwd = `${ROOT}native`
+  const command = 'cargo'
+  return [
+    { name: 'native format', command, args: ['fmt', '--all', '--check'], cwd },
+    {
+      name: 'native lint',
+      command,
+      args: ['clippy', '--quiet', '--locked', '--all-targets', '--', '-D', 'warnings'],
+      cwd,
+    },
+    { name: 'native tests', command, args: ['test', '--locked', '--release'], cwd, count: countCargoTests },
+  ]
+}
+
+async function hasCargo(): Promise<boolean> {
+  try {
+    return (await new Deno.Command('cargo', { args: ['--version'], stdout: 'null', stderr: 'null' }).output())
+      .success
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false
+    throw error
+  }
 }
 
 async function runStep(step: Step): Promise<Count> {
@@ -117,6 +152,14 @@ function countDenoTests(output: string): Count | undefined {
   const last = summaries.at(-1)
   if (last === undefined) return undefined
   return { passed: Number(last[1]), failed: Number(last[2]), skipped: Number(last[3] ?? 0) }
+}
+
+/** The sum of the summaries of `cargo test`: `test result: ok. 3 passed; 0 failed; 1 ignored; ...`. */
+function countCargoTests(output: string): Count | undefined {
+  const summaries = [...output.matchAll(/^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored/gm)]
+  if (summaries.length === 0) return undefined
+  const sum = (group: number) => summaries.reduce((total, match) => total + Number(match[group]), 0)
+  return { passed: sum(1), failed: sum(2), skipped: sum(3) }
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args))
