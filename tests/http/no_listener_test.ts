@@ -222,7 +222,7 @@ Deno.test('request:complete and request:error tell what happened', async () => {
   assertEquals(told.map(([kind]) => kind), ['request:complete', 'request:complete', 'request:error'])
   const [, first] = told[0]
   assertEquals([first.url, first.route, first.isolated, first.error], [
-    'http://mayfly.test/7',
+    '/7',
     '/[id]',
     false,
     undefined,

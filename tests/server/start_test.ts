@@ -72,7 +72,7 @@ async function withRoutes(names: string[], run: (dir: string) => Promise<void>):
 }
 
 const CLASHES: readonly (readonly [string[], RegExp])[] = [
-  [['users.js', 'users/index.js'], /users\.js.*users\/index\.js/s],
+  [['users.js', 'users/index.js'], /users\/index\.js.*users\.js/s],
   [['[a].js', '[b].js'], /\[a\]\.js.*\[b\]\.js/s],
   [['(x)/page.js', '(y)/page.js'], /\(x\)\/page\.js.*\(y\)\/page\.js/s],
   [
