@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use mayfly_vmm::{
-    Alarm, Backing, Error, Exit, Host, PAGE, Protection, Registers, Result, Snapshot, USER_START, Vm, monotonic_ns,
+    Alarm, Backing, Error, Exit, Host, PAGE, Protection, Registers, Result, Snapshot, USER_START, Vm,
+    monotonic_ns,
 };
 
 const CODE: u64 = USER_START;
@@ -15,8 +16,8 @@ const PAGES: u64 = 32;
 /// Writes one word to each of RCX pages from RDI on, then asks: `1: mov %rcx,(%rdi); add $4096,%rdi; dec %rcx; jnz 1b; syscall`,
 /// and from then on only asks: `2: syscall; jmp 2b`.
 const PROGRAM: [u8; 21] = [
-    0x48, 0x89, 0x0f, 0x48, 0x81, 0xc7, 0x00, 0x10, 0x00, 0x00, 0x48, 0xff, 0xc9, 0x75, 0xf1, 0x0f, 0x05, 0x0f, 0x05, 0xeb,
-    0xfc,
+    0x48, 0x89, 0x0f, 0x48, 0x81, 0xc7, 0x00, 0x10, 0x00, 0x00, 0x48, 0xff, 0xc9, 0x75, 0xf1, 0x0f, 0x05,
+    0x0f, 0x05, 0xeb, 0xfc,
 ];
 
 /// Measured times in nanoseconds.
@@ -38,7 +39,12 @@ impl Samples {
     }
 
     fn print(&self, name: &str) {
-        println!("{name:<34} p50 {:8.2}  p90 {:8.2}  p99 {:8.2}  us", self.at(500), self.at(900), self.at(990));
+        println!(
+            "{name:<34} p50 {:8.2}  p90 {:8.2}  p99 {:8.2}  us",
+            self.at(500),
+            self.at(900),
+            self.at(990)
+        );
     }
 }
 
@@ -51,15 +57,28 @@ fn timed(what: impl FnOnce() -> Result<()>) -> Result<u64> {
 fn want_call(exit: Exit) -> Result<()> {
     match exit {
         Exit::Syscall => Ok(()),
-        other => Err(Error::UnexpectedExit { what: format!("the measured program: {other:?}") }),
+        other => Err(Error::UnexpectedExit {
+            what: format!("the measured program: {other:?}"),
+        }),
     }
 }
 
 fn machine(host: &Arc<Host>) -> Result<Vm> {
     let mut vm = Vm::new(host, 64 << 20)?;
-    vm.space().map(CODE, 1, Backing::Bytes(&PROGRAM), Protection::READ_EXECUTE)?;
-    vm.space().map(DATA, PAGES, Backing::Bytes(&vec![1; (PAGES * PAGE) as usize]), Protection::READ_WRITE)?;
-    vm.set_registers(&Registers { rip: CODE, rdi: DATA, rcx: PAGES, ..Default::default() });
+    vm.space()
+        .map(CODE, 1, Backing::Bytes(&PROGRAM), Protection::READ_EXECUTE)?;
+    vm.space().map(
+        DATA,
+        PAGES,
+        Backing::Bytes(&vec![1; (PAGES * PAGE) as usize]),
+        Protection::READ_WRITE,
+    )?;
+    vm.set_registers(&Registers {
+        rip: CODE,
+        rdi: DATA,
+        rcx: PAGES,
+        ..Default::default()
+    });
     Ok(vm)
 }
 
@@ -69,7 +88,10 @@ pub fn floor(snapshot: &Arc<Snapshot>, alarm: &mut Alarm) -> Result<f64> {
     want_call(vm.run(alarm)?)?;
     let trips = Samples::take(5000, || timed(|| want_call(vm.run(alarm)?)))?;
     trips.print("round trip by system call");
-    let (source, mut target) = (vec![1u8; (PAGES * PAGE) as usize], vec![0u8; (PAGES * PAGE) as usize]);
+    let (source, mut target) = (
+        vec![1u8; (PAGES * PAGE) as usize],
+        vec![0u8; (PAGES * PAGE) as usize],
+    );
     let copies = Samples::take(2000, || {
         timed(|| {
             target.copy_from_slice(std::hint::black_box(&source));
@@ -94,9 +116,16 @@ pub fn bench() -> Result<()> {
     let mut vm = machine(&host)?;
     let mut at = 0x5000_0000;
     let faults = Samples::take(500, || {
-        vm.set_registers(&Registers { rip: CODE, rdi: at, rcx: 1, ..Default::default() });
+        vm.set_registers(&Registers {
+            rip: CODE,
+            rdi: at,
+            rcx: 1,
+            ..Default::default()
+        });
         let spent = timed(|| {
-            let Exit::Exception(_) = vm.run(&mut alarm)? else { return want_call(Exit::Kicked) };
+            let Exit::Exception(_) = vm.run(&mut alarm)? else {
+                return want_call(Exit::Kicked);
+            };
             vm.space().map(at, 1, Backing::Zero, Protection::READ_WRITE)?;
             want_call(vm.run(&mut alarm)?)
         });
@@ -109,7 +138,11 @@ pub fn bench() -> Result<()> {
     forks.print("fork and drop");
     let mut vm = snapshot.fork()?;
     let first = timed(|| want_call(vm.run(&mut alarm)?))?;
-    println!("{:<34}     {:8.2}  us", "first request of a fork", first as f64 / 1000.0);
+    println!(
+        "{:<34}     {:8.2}  us",
+        "first request of a fork",
+        first as f64 / 1000.0
+    );
     vm.reset()?;
     let mut resets = Vec::new();
     let runs = Samples::take(5000, || {
@@ -122,6 +155,10 @@ pub fn bench() -> Result<()> {
     runs.print(&format!("request that writes {PAGES} pages"));
     resets.print("its reset");
     vm.check()?;
-    println!("{:<34}     {:8.2}  times the floor", "request and reset", (runs.at(500) + resets.at(500)) / floor);
+    println!(
+        "{:<34}     {:8.2}  times the floor",
+        "request and reset",
+        (runs.at(500) + resets.at(500)) / floor
+    );
     Ok(())
 }

@@ -11,17 +11,25 @@ pub fn doctor() -> ExitCode {
             let flavour = host.flavour();
             let (name, boundary) = match flavour.entry {
                 Entry::Ring0 => ("hardware", "the CPU's virtualisation (AMD-V or VT-x)"),
-                Entry::Ring3 => ("PVM", "KVM without hardware help (PVM): the host kernel's shadow page tables"),
+                Entry::Ring3 => (
+                    "PVM",
+                    "KVM without hardware help (PVM): the host kernel's shadow page tables",
+                ),
             };
             let flush = match flavour.flush {
                 Flush::ReloadCr3 => "nested paging: changed translations are flushed by the guest's CR3",
-                Flush::Notifier => "shadow paging: changed translations are flushed by the host's MMU notifier",
+                Flush::Notifier => {
+                    "shadow paging: changed translations are flushed by the host's MMU notifier"
+                }
             };
             println!("isolation   available");
             println!("flavour     {name}");
             println!("boundary    {boundary}");
             println!("paging      {flush}");
-            println!("vectors     {} bytes of XSAVE state per thread", host.xsave_length());
+            println!(
+                "vectors     {} bytes of XSAVE state per thread",
+                host.xsave_length()
+            );
             ExitCode::SUCCESS
         }
         Err(Error::Unavailable(u)) => {

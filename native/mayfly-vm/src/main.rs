@@ -2,20 +2,34 @@
 
 mod bench;
 mod doctor;
+mod run;
 
 use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: mayfly-vm COMMAND
-  doctor   say which boundary this machine gives, or what is missing
+  run [OPTIONS] PROGRAM ARGS   run a Linux program in a machine
+      --trace-syscalls   tell every system call on the standard error
+      --statistics       tell counts at the end
+      --memory MIB       guest memory (1024)
+      --mount PATH       a file or directory that the program may read
+      --env NAME=VALUE   a variable of its environment, which is empty otherwise
+  doctor   say which boundary this host gives, or what is missing
   bench    measure round trip, fault, fork, reset and their floor
 ";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.first().map(String::as_str) {
+        Some("run") => match run::Options::parse(&arguments[1..]) {
+            Ok(options) => report(run::run(&options)),
+            Err(wrong) => {
+                eprintln!("mayfly-vm: {wrong}");
+                ExitCode::from(2)
+            }
+        },
         Some("doctor") => doctor::doctor(),
-        Some("bench") => report(bench::bench()),
+        Some("bench") => report(bench::bench().map(|()| ExitCode::SUCCESS)),
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");
             ExitCode::SUCCESS
@@ -27,12 +41,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn report(result: mayfly_vmm::Result<()>) -> ExitCode {
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(e) => {
-            eprintln!("mayfly-vm: {e}");
-            ExitCode::FAILURE
-        }
-    }
+fn report(result: Result<ExitCode, impl std::fmt::Display>) -> ExitCode {
+    result.unwrap_or_else(|e| {
+        eprintln!("mayfly-vm: {e}");
+        ExitCode::FAILURE
+    })
 }

@@ -1,5 +1,30 @@
-//! Programs in virtual machines.
+//! Programs in virtual machines: booted once, snapshotted, forked, reset after every request.
+//!
+//! ```text
+//! Spec ── Program::boot ──> Program (snapshot of machine and kernel)
+//!                              │
+//!   Pool::submit ── queue ── worker thread: Instance (fork) ── run ── reset ──> Completion ── Pool::fetch
+//! ```
 
+mod clock;
+mod instance;
+mod libraries;
 mod machine;
+mod mount;
+mod outcome;
+mod pool;
+mod program;
+mod queue;
+mod running;
+mod spec;
 
+pub use instance::Instance;
+pub use libraries::library_mounts;
 pub use machine::Guest;
+pub use mount::{Mount, MountError};
+pub use outcome::{Outcome, RequestStats};
+pub use pool::{Completion, Job, Pool, PoolStats};
+pub use program::{BootReport, Program};
+pub use queue::Refused;
+pub use running::{Event, Running};
+pub use spec::{BootError, Limits, Spec};

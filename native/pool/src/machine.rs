@@ -218,9 +218,15 @@ impl seam::Machine for Guest {
 }
 
 fn fault(fault: mayfly_vmm::PageFault) -> seam::PageFault {
-    seam::PageFault { address: fault.address }
+    seam::PageFault {
+        address: fault.address,
+    }
 }
 
 fn protection(p: seam::Protection) -> Protection {
-    Protection { read: p.read, write: p.write, execute: p.execute }
+    Protection {
+        read: p.read,
+        write: p.write,
+        execute: p.execute,
+    }
 }

@@ -48,9 +48,11 @@ impl fmt::Display for Outcome {
             Outcome::Exited(status) => write!(f, "exited with status {status}"),
             Outcome::Killed(signal) => write!(f, "killed by signal {signal}"),
             Outcome::Misbehaved(what) | Outcome::Failed(what) => write!(f, "{}: {what}", self.name()),
-            Outcome::Answered(_) | Outcome::Timeout | Outcome::OutOfMemory | Outcome::OutputOver | Outcome::Stuck => {
-                f.write_str(self.name())
-            }
+            Outcome::Answered(_)
+            | Outcome::Timeout
+            | Outcome::OutOfMemory
+            | Outcome::OutputOver
+            | Outcome::Stuck => f.write_str(self.name()),
         }
     }
 }

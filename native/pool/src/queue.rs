@@ -47,8 +47,19 @@ struct State<J, O, C> {
 impl<J, O: Clone, C> Queue<J, O, C> {
     pub fn new(workers: usize, capacity: usize) -> Self {
         let orders = (0..workers).map(|_| VecDeque::new()).collect();
-        let state = State { jobs: VecDeque::new(), orders, done: VecDeque::new(), running: 0, closed: false };
-        Queue { state: Mutex::new(state), work: Condvar::new(), done: Condvar::new(), capacity }
+        let state = State {
+            jobs: VecDeque::new(),
+            orders,
+            done: VecDeque::new(),
+            running: 0,
+            closed: false,
+        };
+        Queue {
+            state: Mutex::new(state),
+            work: Condvar::new(),
+            done: Condvar::new(),
+            capacity,
+        }
     }
 
     /// Each critical section leaves the state whole, so a panic elsewhere in a holder's thread does not spoil it.
@@ -62,7 +73,10 @@ impl<J, O: Clone, C> Queue<J, O, C> {
         if state.closed {
             return Err((job, Refused::Closed));
         }
-        let unfetched = state.done.len().saturating_sub(self.capacity + state.orders.len());
+        let unfetched = state
+            .done
+            .len()
+            .saturating_sub(self.capacity + state.orders.len());
         if state.jobs.len() + unfetched >= self.capacity {
             return Err((job, Refused::Full));
         }
@@ -75,7 +89,10 @@ impl<J, O: Clone, C> Queue<J, O, C> {
     /// Gives every worker an order.
     pub fn order(&self, order: &O) {
         let mut state = self.lock();
-        state.orders.iter_mut().for_each(|line| line.push_back(order.clone()));
+        state
+            .orders
+            .iter_mut()
+            .for_each(|line| line.push_back(order.clone()));
         drop(state);
         self.work.notify_all();
     }
@@ -121,7 +138,11 @@ impl<J, O: Clone, C> Queue<J, O, C> {
             if left.is_zero() || state.closed && state.jobs.is_empty() && state.running == 0 {
                 return 0;
             }
-            state = self.done.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = self
+                .done
+                .wait_timeout(state, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
         }
     }
 

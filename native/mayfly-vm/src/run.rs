@@ -1,0 +1,192 @@
+//! Runs one program in a machine, as a shell would run it on the host.
+
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mayfly_linux::action::Action;
+use mayfly_linux::kernel::Kernel;
+use mayfly_linux::stdio::OutputMode;
+use mayfly_pool::{Event, Limits, Mount, Running, Spec, library_mounts};
+use mayfly_vmm::{Alarm, Host};
+
+/// What the command line asks for.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Tell every system call on the standard error.
+    pub trace: bool,
+    /// Tell counts at the end.
+    pub statistics: bool,
+    /// Guest memory in MiB.
+    pub memory: Option<u64>,
+    /// More files and directories that the guest sees.
+    pub mounts: Vec<String>,
+    /// `NAME=value`.
+    pub environment: Vec<String>,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+}
+
+impl Options {
+    /// Reads the arguments behind `run`.
+    pub fn parse(arguments: &[String]) -> Result<Options, String> {
+        let mut options = Options::default();
+        let mut rest = arguments.iter();
+        while let Some(argument) = rest.next() {
+            let mut value = || {
+                rest.next()
+                    .cloned()
+                    .ok_or(format!("{argument}: no value, want one"))
+            };
+            match argument.as_str() {
+                "--trace-syscalls" => options.trace = true,
+                "--statistics" => options.statistics = true,
+                "--memory" => {
+                    let text = value()?;
+                    let number = text.parse().ok().filter(|n| (1..=65536).contains(n));
+                    options.memory =
+                        Some(number.ok_or(format!("--memory: {text}, want MiB from 1 to 65536"))?);
+                }
+                "--mount" => options.mounts.push(value()?),
+                "--env" => options.environment.push(value()?),
+                flag if flag.starts_with("--") => return Err(format!("{flag}: unknown, see mayfly-vm help")),
+                _ => {
+                    options.command = std::iter::once(argument.clone()).chain(rest.cloned()).collect();
+                    return Ok(options);
+                }
+            }
+        }
+        Err("run: no program, want PROGRAM ARGS".into())
+    }
+}
+
+/// Runs it. The exit status is the program's, or 128 and its signal.
+pub fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let host = Arc::new(Host::open()?);
+    let path = PathBuf::from(&options.command[0]).canonicalize()?;
+    let mut mounts = vec![Mount {
+        guest: path.display().to_string(),
+        host: path.clone(),
+    }];
+    mounts.extend(library_mounts(&path));
+    for mount in &options.mounts {
+        let path = PathBuf::from(mount).canonicalize()?;
+        mounts.push(Mount {
+            guest: path.display().to_string(),
+            host: path,
+        });
+    }
+    let folder = std::env::current_dir()?.display().to_string();
+    let spec = Spec {
+        path: path.display().to_string(),
+        arguments: options.command.clone(),
+        environment: options.environment.clone(),
+        mounts,
+        folder,
+        writable: Some("/tmp".into()),
+        limits: Limits {
+            memory_bytes: options.memory.unwrap_or(1024) << 20,
+            output_bytes: 64 << 20,
+            log_bytes: 1 << 20,
+            boot_ns: 0,
+        },
+    };
+    let mut running = Running::start(&host, &spec, OutputMode::Stream, false)?;
+    if options.trace {
+        running.trace = Some(tell);
+    }
+    let status = drive(&mut running)?;
+    if options.statistics {
+        let s = &running.kernel.statistics;
+        eprintln!(
+            "exits {}, calls {}, faults {}, switches {}, signals {}",
+            running.exits, s.calls, s.faults, s.switches, s.signals
+        );
+        eprintln!("memory {} KiB", running.guest.vm().space().used_bytes() >> 10);
+        for (number, count) in &s.unknown {
+            eprintln!("unknown system call {number}: {count} times");
+        }
+    }
+    Ok(ExitCode::from(status))
+}
+
+fn drive(running: &mut Running) -> Result<u8, Box<dyn std::error::Error>> {
+    let mut alarm = Alarm::new()?;
+    let mut action = Action::Resume;
+    loop {
+        let event = running.run(action, &mut alarm, u64::MAX)?;
+        flush(running)?;
+        let Event::Action(wanted) = event else {
+            return Err("the end of time was reached".into());
+        };
+        action = match wanted {
+            Action::Resume | Action::Output | Action::Frame => Action::Resume,
+            Action::Idle { .. } => {
+                let mut bytes = vec![0; 64 << 10];
+                let n = io::stdin().read(&mut bytes)?;
+                bytes.truncate(n);
+                if n == 0 {
+                    running.kernel.end_input();
+                } else {
+                    running.kernel.push_input(bytes);
+                }
+                running.kernel.run(&mut running.guest)
+            }
+            Action::Wait { wait } => {
+                std::thread::sleep(Duration::from_nanos(wait));
+                running.kernel.run(&mut running.guest)
+            }
+            Action::Deadlock => return Err("all threads wait for each other".into()),
+            Action::Stop(stop) => {
+                if !matches!(stop, mayfly_linux::action::Stop::Exit(_)) {
+                    eprintln!("mayfly-vm: the program ended: {stop:?}");
+                }
+                return Ok(stop.status());
+            }
+        };
+    }
+}
+
+/// Passes on what the program wrote.
+fn flush(running: &mut Running) -> io::Result<()> {
+    let mut output = io::stdout().lock();
+    output.write_all(&running.kernel.take_output())?;
+    output.flush()?;
+    io::stderr().write_all(&running.kernel.take_log())
+}
+
+fn tell(number: u64, a: [u64; 6], _: &Kernel) {
+    let unknown = format!("call {number}");
+    let name = mayfly_linux::calls::number::name(number).unwrap_or(&unknown);
+    eprintln!("{name}({:#x}, {:#x}, {:#x}, {:#x}, {:#x}, {:#x})", a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Options, String> {
+        Options::parse(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn options_end_at_the_program() {
+        let o = parse("--trace-syscalls --memory 64 --mount /a --env A=b prog --memory x").unwrap();
+        assert!(o.trace && !o.statistics);
+        assert_eq!(
+            (o.memory, o.mounts, o.environment),
+            (Some(64), vec!["/a".into()], vec!["A=b".into()])
+        );
+        assert_eq!(o.command, ["prog", "--memory", "x"]);
+    }
+
+    #[test]
+    fn wrong_options_are_named() {
+        assert!(parse("").unwrap_err().contains("no program"));
+        assert!(parse("--memory 0 a").unwrap_err().contains("--memory: 0"));
+        assert!(parse("--mount").unwrap_err().contains("no value"));
+        assert!(parse("--nonsense a").unwrap_err().contains("--nonsense"));
+    }
+}

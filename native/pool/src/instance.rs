@@ -1,0 +1,178 @@
+//! A fork of a program, and the requests that it answers one after another.
+
+use std::sync::Arc;
+
+use mayfly_linux::action::{Action, Stop};
+use mayfly_linux::limits::Limit;
+use mayfly_vmm::{Alarm, Error, ResetReport, Survival, monotonic_ns};
+
+use crate::machine::Guest;
+use crate::outcome::{Outcome, RequestStats};
+use crate::program::{Program, begin_request};
+use crate::running::{Event, Running};
+
+const SIGSEGV: i32 = 11;
+
+/// A machine of its own for one request at a time. Bound to the thread of its alarm.
+#[derive(Debug)]
+pub struct Instance {
+    program: Arc<Program>,
+    running: Running,
+}
+
+/// What a request gave beside its outcome.
+#[derive(Debug, Default)]
+pub(crate) struct Handled {
+    /// What it wrote to fd 2, up to the limit.
+    pub log: Vec<u8>,
+    pub stats: RequestStats,
+    /// The machine must not serve another request.
+    pub lost: bool,
+}
+
+impl Instance {
+    /// Forks the program.
+    pub fn new(program: &Arc<Program>) -> mayfly_vmm::Result<Instance> {
+        let guest = Guest::new(program.machine.fork()?);
+        let running = Running {
+            guest,
+            kernel: program.fresh_kernel(),
+            trace: None,
+            exits: 0,
+        };
+        Ok(Instance {
+            program: program.clone(),
+            running,
+        })
+    }
+
+    /// The program that it forks.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// Runs the request to its frame or its end. An error means that the machine is lost. Afterwards the instance is to be
+    /// reset, or settled if it keeps its state.
+    pub fn handle(
+        &mut self,
+        frame: Vec<u8>,
+        alarm: &mut Alarm,
+        deadline: u64,
+    ) -> mayfly_vmm::Result<Outcome> {
+        let action = begin_request(&mut self.running, self.program.clock, frame)?;
+        match self.running.run(action, alarm, deadline) {
+            Ok(Event::Deadline) => Ok(Outcome::Timeout),
+            Ok(Event::Action(action)) => Ok(self.outcome(action)),
+            Err(Error::OutOfMemory { .. }) => Ok(Outcome::OutOfMemory),
+            Err(Error::BadInstructionPointer { .. }) => Ok(Outcome::Killed(SIGSEGV)),
+            Err(e) => Err(e),
+        }
+    }
+
+    fn outcome(&mut self, action: Action) -> Outcome {
+        match action {
+            Action::Frame => Outcome::Answered(self.running.kernel.take_output()),
+            Action::Idle { .. } | Action::Wait { .. } | Action::Deadlock => Outcome::Stuck,
+            Action::Stop(Stop::Exit(status)) => Outcome::Exited(status.into()),
+            Action::Stop(Stop::Signal(signal)) => Outcome::Killed(signal as i32),
+            Action::Stop(Stop::OutOfMemory) => Outcome::OutOfMemory,
+            Action::Stop(Stop::Limit(Limit::Output)) => Outcome::OutputOver,
+            Action::Stop(Stop::Limit(Limit::Calls)) => Outcome::Misbehaved("too many system calls".into()),
+            Action::Stop(Stop::BadFrame(e)) => Outcome::Misbehaved(format!("wrote no frame: {e}")),
+            Action::Stop(Stop::Exception { vector }) => Outcome::Failed(format!("exception {vector}")),
+            Action::Resume | Action::Output => {
+                Outcome::Failed(format!("the personality asked for {action:?}"))
+            }
+        }
+    }
+
+    /// What the request wrote to fd 2.
+    pub fn take_log(&mut self) -> Vec<u8> {
+        self.running.kernel.take_log()
+    }
+
+    /// Times that the guest left ring 3 so far.
+    pub fn exits(&self) -> u64 {
+        self.running.exits
+    }
+
+    /// Puts machine and kernel back to the snapshot.
+    pub fn reset(&mut self) -> mayfly_vmm::Result<ResetReport> {
+        self.running.kernel.restore(&self.program.kernel);
+        self.running.guest.vm().reset()
+    }
+
+    /// Instead of a reset, for programs that keep their state: lets the program go on until it waits for the next request.
+    /// False when it does not get there: then only a reset helps.
+    pub fn settle(&mut self, alarm: &mut Alarm, deadline: u64) -> mayfly_vmm::Result<bool> {
+        let event = self.running.run(Action::Resume, alarm, deadline);
+        match event {
+            Ok(Event::Action(Action::Idle { .. })) => Ok(true),
+            Ok(_) => Ok(false),
+            Err(e) => match e.survival() {
+                Survival::Continue | Survival::Reset => Ok(false),
+                Survival::Discard => Err(e),
+            },
+        }
+    }
+
+    /// After a reset: compares every byte and all state with the snapshot. Slow.
+    pub fn check(&mut self) -> mayfly_vmm::Result<()> {
+        let differences = self.running.kernel.differences(&self.program.kernel);
+        if !differences.is_empty() {
+            return Err(Error::Impure {
+                what: format!("the kernel's {} differ", differences.join(", ")),
+            });
+        }
+        self.running.guest.vm().check()
+    }
+
+    /// Runs the warm-up's last frame once and resets, so that the first real request finds its pages. Failures count as
+    /// those of a request would: the instance is clean afterwards or an error is returned.
+    pub(crate) fn rehearse(&mut self, alarm: &mut Alarm) -> mayfly_vmm::Result<()> {
+        let Some(frame) = self.program.sample.clone() else {
+            return Ok(());
+        };
+        let deadline = monotonic_ns() + 1_000_000_000;
+        self.handle(frame, alarm, deadline)?;
+        self.reset().map(drop)
+    }
+
+    /// A whole request with its times: run, then reset (or settled, with `keep`).
+    pub(crate) fn serve(
+        &mut self,
+        frame: Vec<u8>,
+        alarm: &mut Alarm,
+        timeout_ns: u64,
+        keep: bool,
+    ) -> (mayfly_vmm::Result<Outcome>, Handled) {
+        let exits = self.exits();
+        let begin = monotonic_ns();
+        let deadline = begin.saturating_add(timeout_ns);
+        let outcome = self.handle(frame, alarm, deadline);
+        let ran = monotonic_ns();
+        let mut handled = Handled {
+            log: self.take_log(),
+            lost: true,
+            ..Handled::default()
+        };
+        handled.stats.run_ns = ran - begin;
+        handled.stats.exits = self.exits() - exits;
+        let Ok(outcome) = outcome else {
+            return (outcome, handled);
+        };
+        let kept = keep && matches!(outcome, Outcome::Answered(_));
+        let clean = match kept.then(|| self.settle(alarm, deadline.max(ran + 100_000_000))) {
+            Some(Ok(true)) => Ok(ResetReport::default()),
+            Some(Err(e)) => Err(e),
+            Some(Ok(false)) | None => self.reset(),
+        };
+        handled.stats.reset_ns = monotonic_ns() - ran;
+        if let Ok(report) = clean {
+            handled.stats.dirty_pages = report.pages;
+            handled.lost = false;
+        }
+        // Without a clean machine the answer is right all the same: it came before.
+        (Ok(outcome), handled)
+    }
+}

@@ -1,0 +1,162 @@
+//! A program that was booted, warmed and snapshotted.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use mayfly_linux::action::Action;
+use mayfly_linux::kernel::{Kernel, Request, Snapshot as KernelSnapshot};
+use mayfly_linux::stdio::OutputMode;
+use mayfly_vmm::{Alarm, Host, Snapshot, monotonic_ns};
+use mayfly_wire::{HEADER_MAX, Limits as FrameLimits};
+
+use crate::clock::{ClockSource, fresh_seed};
+use crate::outcome::Outcome;
+use crate::running::{Event, Running};
+use crate::spec::{BootError, Spec};
+
+/// Gives the frames of the warm-up one by one: told what became of the one before (`None` at first) and its nanoseconds.
+pub type Warmup<'a> = dyn FnMut(Option<(&Outcome, u64)>) -> Option<Vec<u8>> + 'a;
+
+/// How a boot went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BootReport {
+    /// Nanoseconds until the program waited for its first request.
+    pub boot_ns: u64,
+    /// Nanoseconds of the warm-up.
+    pub warmup_ns: u64,
+    /// Requests of the warm-up.
+    pub warmup_requests: u64,
+    /// Times that the guest left ring 3, warm-up included.
+    pub exits: u64,
+    /// Guest memory in use at the snapshot, in bytes.
+    pub memory_bytes: u64,
+}
+
+/// A snapshot of machine and kernel at the instant at which the program waits for a request. Immutable; forks run it.
+#[derive(Debug)]
+pub struct Program {
+    id: u64,
+    pub(crate) machine: Arc<Snapshot>,
+    pub(crate) kernel: KernelSnapshot,
+    pub(crate) clock: ClockSource,
+    /// The last frame of the warm-up: a fork runs it once before it is used.
+    pub(crate) sample: Option<Vec<u8>>,
+    report: BootReport,
+}
+
+impl Program {
+    /// Boots a program, runs the warm-up and takes the snapshot.
+    pub fn boot(host: &Arc<Host>, spec: &Spec, warmup: &mut Warmup) -> Result<Program, BootError> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let begin = monotonic_ns();
+        let deadline = begin.saturating_add(spec.limits.boot_ns);
+        let frames = FrameLimits {
+            header: HEADER_MAX,
+            body: spec.limits.output_bytes,
+        };
+        let mut running = Running::start(host, spec, OutputMode::Framed(frames), true)?;
+        let mut alarm = Alarm::new()?;
+        let clock = ClockSource::new(host)?;
+        run_to_idle(&mut running, Action::Resume, &mut alarm, deadline)?;
+        let booted = monotonic_ns();
+        let mut report = BootReport {
+            boot_ns: booted - begin,
+            ..Default::default()
+        };
+        let mut sample = None;
+        let mut last: Option<(Outcome, u64)> = None;
+        while let Some(frame) = warmup(last.as_ref().map(|(o, ns)| (o, *ns))) {
+            let start = monotonic_ns();
+            sample = Some(frame.clone());
+            let action = begin_request(&mut running, clock, frame)?;
+            let answer = run_to_idle(&mut running, action, &mut alarm, deadline)?;
+            let answer =
+                answer.ok_or_else(|| ended(&mut running, "waits again without an answer to the warm-up"))?;
+            last = Some((Outcome::Answered(answer), monotonic_ns() - start));
+            report.warmup_requests += 1;
+        }
+        report.warmup_ns = monotonic_ns() - booted;
+        report.exits = running.exits;
+        let Running {
+            guest, mut kernel, ..
+        } = running;
+        drop(kernel.take_log());
+        let kernel = kernel.snapshot();
+        let machine = Arc::new(guest.into_vm().snapshot(spec.limits.memory_bytes)?);
+        report.memory_bytes = machine.used_bytes();
+        Ok(Program {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            machine,
+            kernel,
+            clock,
+            sample,
+            report,
+        })
+    }
+
+    /// Tells programs apart; never used twice.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// How the boot went.
+    pub fn report(&self) -> BootReport {
+        self.report
+    }
+
+    /// A kernel for a fork.
+    pub(crate) fn fresh_kernel(&self) -> Kernel {
+        Kernel::from_snapshot(&self.kernel)
+    }
+}
+
+/// Begins a request in an idle program.
+pub(crate) fn begin_request(
+    running: &mut Running,
+    clock: ClockSource,
+    input: Vec<u8>,
+) -> mayfly_vmm::Result<Action> {
+    let seed = fresh_seed().map_err(|source| mayfly_vmm::Error::Host {
+        attempt: "draw random bytes",
+        source,
+    })?;
+    let request = Request {
+        clock: clock.now(),
+        seed,
+        input,
+    };
+    Ok(running.kernel.begin_request(&mut running.guest, request))
+}
+
+/// Runs until all threads wait and one of them for input; gives the last frame that came on the way.
+fn run_to_idle(
+    running: &mut Running,
+    action: Action,
+    alarm: &mut Alarm,
+    deadline: u64,
+) -> Result<Option<Vec<u8>>, BootError> {
+    let (mut action, mut answer) = (action, None);
+    loop {
+        let what = match running.run(action, alarm, deadline)? {
+            Event::Action(Action::Idle { .. }) => return Ok(answer),
+            Event::Action(Action::Frame) => {
+                answer = Some(running.kernel.take_output());
+                action = Action::Resume;
+                continue;
+            }
+            Event::Action(Action::Stop(stop)) => format!("ended: {stop:?}"),
+            Event::Action(Action::Deadlock) => "has only threads that wait for each other".into(),
+            Event::Action(other) => format!("did {other:?}"),
+            Event::Deadline => "took too long".into(),
+        };
+        return Err(ended(running, &what));
+    }
+}
+
+fn ended(running: &mut Running, what: &str) -> BootError {
+    let log = String::from_utf8_lossy(&running.kernel.take_log()).into_owned();
+    BootError::Ended {
+        what: what.into(),
+        log,
+    }
+}

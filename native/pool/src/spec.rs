@@ -1,0 +1,109 @@
+//! What to run and within which bounds.
+
+use std::fmt;
+
+use mayfly_linux::exec::ExecError;
+
+use crate::mount::{Mount, MountError};
+
+/// A program to boot.
+#[derive(Clone, Debug, Default)]
+pub struct Spec {
+    /// Its path in the guest; one of the mounts.
+    pub path: String,
+    /// Arguments, the program's name first.
+    pub arguments: Vec<String>,
+    /// `NAME=value`.
+    pub environment: Vec<String>,
+    /// Host files that the guest sees; it sees no others.
+    pub mounts: Vec<Mount>,
+    /// Working directory in the guest.
+    pub folder: String,
+    /// Directory in the guest in which files can be made, if any.
+    pub writable: Option<String>,
+    /// Bounds.
+    pub limits: Limits,
+}
+
+/// Bounds on a program and its requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Guest memory in all, in bytes.
+    pub memory_bytes: u64,
+    /// Longest response body, in bytes.
+    pub output_bytes: u32,
+    /// Bytes kept of what a request writes to fd 2.
+    pub log_bytes: usize,
+    /// Time until the program waits for its first request, in nanoseconds.
+    pub boot_ns: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            memory_bytes: 128 << 20,
+            output_bytes: 8 << 20,
+            log_bytes: 64 << 10,
+            boot_ns: 10_000_000_000,
+        }
+    }
+}
+
+/// Why a program did not come to wait for its first request.
+#[derive(Debug)]
+pub enum BootError {
+    /// A file that it needs is not there.
+    Mount(MountError),
+    /// It could not be started.
+    Exec(ExecError),
+    /// It ended, or did something else than wait. Its last words on fd 2 come with it.
+    Ended {
+        /// What it did.
+        what: String,
+        /// What it wrote to fd 2, at most the limit.
+        log: String,
+    },
+    /// The machine failed.
+    Machine(mayfly_vmm::Error),
+}
+
+impl fmt::Display for BootError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BootError::Mount(e) => e.fmt(f),
+            BootError::Exec(e) => e.fmt(f),
+            BootError::Ended { what, log } => {
+                write!(f, "boot the program: it {what}, want it to wait for a request")?;
+                if log.is_empty() {
+                    Ok(())
+                } else {
+                    write!(f, "\n{}", log.trim_end())
+                }
+            }
+            BootError::Machine(e) => e.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for BootError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            BootError::Mount(e) => Some(e),
+            BootError::Exec(e) => Some(e),
+            BootError::Machine(e) => Some(e),
+            BootError::Ended { .. } => None,
+        }
+    }
+}
+
+impl From<MountError> for BootError {
+    fn from(e: MountError) -> Self {
+        BootError::Mount(e)
+    }
+}
+
+impl From<mayfly_vmm::Error> for BootError {
+    fn from(e: mayfly_vmm::Error) -> Self {
+        BootError::Machine(e)
+    }
+}

@@ -1,0 +1,345 @@
+//! Requests through real machines: every way to end, and a clean machine after each. Skipped aloud without `/dev/kvm` or `cc`.
+
+use std::process::Command;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use mayfly_pool::{
+    BootError, Completion, Instance, Job, Limits, Mount, Outcome, Pool, Program, Refused, Spec,
+    library_mounts,
+};
+use mayfly_vmm::{Alarm, Error, Host, monotonic_ns};
+use mayfly_wire::{HEAD_BYTES, Head, Kind};
+
+const SECOND: u64 = 1_000_000_000;
+
+fn host() -> Option<Arc<Host>> {
+    static HOST: OnceLock<Option<Arc<Host>>> = OnceLock::new();
+    let open = || match Host::open() {
+        Ok(host) => Some(Arc::new(host)),
+        Err(Error::Unavailable(u)) => {
+            eprintln!("SKIPPED: no /dev/kvm: {}; {}", u.reason, u.mend);
+            None
+        }
+        Err(e) => panic!("{e}"),
+    };
+    HOST.get_or_init(open).clone()
+}
+
+/// Compiles the guest once, statically or not.
+fn guest(linkage: &str) -> Option<String> {
+    static BUILT: OnceLock<bool> = OnceLock::new();
+    let path = |linkage: &str| format!("{}/guest{linkage}", env!("CARGO_TARGET_TMPDIR"));
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pool/guest.c");
+    let build = |linkage: &str| {
+        let flag = if linkage.is_empty() { "-pie" } else { linkage };
+        let output = Command::new("cc")
+            .args(["-O1", "-w", flag, "-o", &path(linkage), source, "-lpthread"])
+            .status();
+        output.is_ok_and(|s| s.success())
+    };
+    if !*BUILT.get_or_init(|| build("") && build("-static") && build("-static-pie")) {
+        eprintln!("SKIPPED: no C compiler: install gcc and libc6-dev");
+        return None;
+    }
+    Some(path(linkage))
+}
+
+fn spec(path: &str) -> Spec {
+    let mut mounts = library_mounts(path.as_ref());
+    mounts.push(Mount {
+        guest: "/program".into(),
+        host: path.into(),
+    });
+    Spec {
+        path: "/program".into(),
+        arguments: vec!["program".into()],
+        mounts,
+        folder: "/".into(),
+        writable: Some("/tmp".into()),
+        limits: Limits {
+            memory_bytes: 96 << 20,
+            output_bytes: 1 << 20,
+            ..Limits::default()
+        },
+        ..Spec::default()
+    }
+}
+
+fn frame(what: &str, body: &[u8]) -> Vec<u8> {
+    let head = Head {
+        kind: Kind::Request,
+        header_bytes: what.len() as u32,
+        body_bytes: body.len() as u32,
+    };
+    [&head.encode()[..], what.as_bytes(), body].concat()
+}
+
+fn program() -> Option<Arc<Program>> {
+    static PROGRAM: OnceLock<Option<Arc<Program>>> = OnceLock::new();
+    let boot = || {
+        let (host, path) = (host()?, guest("-static")?);
+        let mut warm = vec![frame("warm", b""); 3];
+        Some(Arc::new(
+            Program::boot(&host, &spec(&path), &mut |_| warm.pop()).unwrap(),
+        ))
+    };
+    PROGRAM.get_or_init(boot).clone()
+}
+
+/// The body of an answer, as text.
+fn text(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Answered(frame) => String::from_utf8_lossy(&frame[HEAD_BYTES + 2..]).into_owned(),
+        other => format!("({other})"),
+    }
+}
+
+struct Client {
+    instance: Instance,
+    alarm: Alarm,
+}
+
+impl Client {
+    fn new(program: &Arc<Program>) -> Client {
+        Client {
+            instance: Instance::new(program).unwrap(),
+            alarm: Alarm::new().unwrap(),
+        }
+    }
+
+    fn ask(&mut self, what: &str) -> Outcome {
+        self.ask_within(what, 5 * SECOND)
+    }
+
+    /// One request, a reset, and the strict check.
+    fn ask_within(&mut self, what: &str, timeout: u64) -> Outcome {
+        let deadline = monotonic_ns() + timeout;
+        let outcome = self
+            .instance
+            .handle(frame(what, b"body"), &mut self.alarm, deadline)
+            .unwrap();
+        self.instance.reset().unwrap();
+        self.instance.check().unwrap();
+        outcome
+    }
+}
+
+#[test]
+fn nothing_survives_a_request() {
+    let Some(program) = program() else { return };
+    let mut client = Client::new(&program);
+    let clean = text(&client.ask("look"));
+    assert!(clean.starts_with("0 0 0 3 0 / 0"), "{clean}");
+    for _ in 0..5 {
+        assert_eq!(text(&client.ask("count")), "1");
+        assert_eq!(text(&client.ask("dirty")), "dirtied");
+        assert_eq!(text(&client.ask("look")), clean);
+    }
+}
+
+#[test]
+fn ordinary_requests_are_answered() {
+    let Some(program) = program() else { return };
+    let mut client = Client::new(&program);
+    for _ in 0..3 {
+        assert_eq!(text(&client.ask("hello")), "echo hello 25");
+        assert_eq!(text(&client.ask("threads")), "3000");
+        assert_eq!(text(&client.ask("spin-on-thread")), "set");
+        assert_eq!(text(&client.ask("vectors")), "0.333");
+        assert_eq!(text(&client.ask("sleep")), "slept");
+        assert_eq!(text(&client.ask("big")).len(), 600_000);
+        assert_eq!(text(&client.ask("close")), "closed");
+        assert_eq!(text(&client.ask("wild")), "survived");
+    }
+}
+
+#[test]
+fn randomness_is_fresh_in_every_request() {
+    let Some(program) = program() else { return };
+    let mut client = Client::new(&program);
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in 0..50 {
+        assert!(seen.insert(text(&client.ask("random"))));
+    }
+}
+
+#[test]
+fn every_bad_end_has_its_name_and_the_next_request_is_clean() {
+    let Some(program) = program() else { return };
+    let mut client = Client::new(&program);
+    let cases = [
+        ("spin", Outcome::Timeout),
+        ("spin-calls", Outcome::Timeout),
+        ("exit", Outcome::Exited(7)),
+        ("segv", Outcome::Killed(11)),
+        ("abort", Outcome::Killed(6)),
+        ("recurse", Outcome::Killed(11)),
+        ("memory", Outcome::OutOfMemory),
+        ("stuck", Outcome::Stuck),
+    ];
+    for (what, want) in cases {
+        let timeout = if want == Outcome::Timeout {
+            SECOND / 10
+        } else {
+            20 * SECOND
+        };
+        assert_eq!(client.ask_within(what, timeout), want, "{what}");
+        assert_eq!(text(&client.ask("count")), "1", "after {what}");
+    }
+    for what in ["output", "garbage"] {
+        let outcome = client.ask(what);
+        assert!(
+            matches!(outcome, Outcome::Misbehaved(_) | Outcome::OutputOver),
+            "{what}: {outcome}"
+        );
+        assert_eq!(text(&client.ask("count")), "1", "after {what}");
+    }
+}
+
+#[test]
+fn static_pie_and_dynamic_programs_run() {
+    for linkage in ["-static-pie", ""] {
+        let (Some(host), Some(path)) = (host(), guest(linkage)) else {
+            return;
+        };
+        let program = Arc::new(Program::boot(&host, &spec(&path), &mut |_| None).unwrap());
+        let mut client = Client::new(&program);
+        for _ in 0..3 {
+            assert_eq!(text(&client.ask("count")), "1");
+            assert_eq!(text(&client.ask("threads")), "3000");
+        }
+    }
+}
+
+#[test]
+fn a_program_that_does_not_wait_is_refused_with_its_words() {
+    let (Some(host), Some(path)) = (host(), guest("-static")) else {
+        return;
+    };
+    let mut spec = spec(&path);
+    spec.path = "/missing".into();
+    assert!(matches!(
+        Program::boot(&host, &spec, &mut |_| None),
+        Err(BootError::Exec(_))
+    ));
+    spec.path = "/program".into();
+    let mut frames = vec![frame("exit", b"")];
+    match Program::boot(&host, &spec, &mut |_| frames.pop()) {
+        Err(BootError::Ended { what, .. }) => assert!(what.contains("Exit(7)"), "{what}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn job(program: &Arc<Program>, id: u64, what: &str) -> Job {
+    let timeout_ns = if what == "spin" { SECOND / 10 } else { 20 * SECOND };
+    Job {
+        id,
+        program: program.clone(),
+        frame: frame(what, b""),
+        timeout_ns,
+        keep: false,
+    }
+}
+
+fn fetch_all(pool: &Pool, count: usize) -> Vec<Completion> {
+    let mut done = Vec::new();
+    while done.len() < count {
+        let n = pool.fetch(&mut done, 100, Duration::from_secs(20));
+        assert!(n > 0, "waited 20 s for completion {} of {count}", done.len());
+    }
+    done.sort_by_key(|c| c.id);
+    done
+}
+
+#[test]
+fn pool_answers_all_and_counts_them() {
+    let Some(program) = program() else { return };
+    let pool = Pool::start(2, 1000).unwrap();
+    pool.prepare(&program);
+    let kinds = ["count", "spin", "segv", "memory", "log"];
+    for id in 0..200 {
+        let what = if id % 20 < 5 {
+            kinds[id as usize % 20]
+        } else {
+            "count"
+        };
+        pool.submit(job(&program, id, what)).unwrap();
+    }
+    for done in fetch_all(&pool, 200) {
+        let want = match done.id % 20 {
+            1 => Outcome::Timeout.name(),
+            2 => Outcome::Killed(11).name(),
+            3 => Outcome::OutOfMemory.name(),
+            _ => "answered",
+        };
+        assert_eq!(done.outcome.name(), want, "{}: {}", done.id, done.outcome);
+        match done.id % 20 {
+            4 => assert_eq!(
+                (text(&done.outcome).as_str(), &done.log[..]),
+                ("logged", &b"a line\n"[..])
+            ),
+            1..=3 => {}
+            _ => assert_eq!(text(&done.outcome), "1"),
+        }
+        assert!(done.stats.run_ns > 0 && done.stats.exits > 0);
+    }
+    let stats = pool.stats();
+    assert_eq!(stats.outcomes.values().sum::<u64>(), 200);
+    assert_eq!(
+        (stats.outcomes["timeout"], stats.outcomes["killed"], stats.lost),
+        (10, 10, 0)
+    );
+    assert_eq!(stats.forks, 2);
+}
+
+#[test]
+fn full_queue_refuses_and_gives_the_job_back() {
+    let Some(program) = program() else { return };
+    let pool = Pool::start(1, 2).unwrap();
+    let mut refused = 0;
+    for id in 0..10 {
+        if let Err((job, why)) = pool.submit(job(&program, id, "spin")) {
+            assert_eq!((job.id, why), (id, Refused::Full));
+            refused += 1;
+        }
+    }
+    assert!((7..=8).contains(&refused), "{refused}");
+    assert_eq!(pool.stats().refused, refused);
+    fetch_all(&pool, 10 - refused as usize);
+    pool.submit(job(&program, 11, "count")).unwrap();
+    assert_eq!(text(&fetch_all(&pool, 1)[0].outcome), "1");
+}
+
+#[test]
+fn kept_state_stays_until_a_request_fails() {
+    let Some(program) = program() else { return };
+    let pool = Pool::start(1, 10).unwrap();
+    let mut answers = Vec::new();
+    for (id, what) in ["count", "count", "count", "segv", "count"]
+        .into_iter()
+        .enumerate()
+    {
+        pool.submit(Job {
+            keep: true,
+            ..job(&program, id as u64, what)
+        })
+        .unwrap();
+        answers.push(text(&fetch_all(&pool, 1)[0].outcome));
+    }
+    assert_eq!(answers, ["1", "2", "3", "(killed by signal 11)", "1"]);
+}
+
+#[test]
+fn retired_programs_leave_no_machine() {
+    let Some(program) = program() else { return };
+    let pool = Pool::start(1, 10).unwrap();
+    for id in 0..3 {
+        pool.submit(job(&program, id, "count")).unwrap();
+        assert_eq!(text(&fetch_all(&pool, 1)[0].outcome), "1");
+        pool.retire(program.id());
+    }
+    pool.submit(job(&program, 4, "count")).unwrap();
+    fetch_all(&pool, 1);
+    assert_eq!(pool.stats().forks, 4);
+}
