@@ -120,6 +120,35 @@ testShutdown(
   },
 )
 
+testShutdown('a body that nobody has read at shutdown can still be read', async () => {
+  await using child = startChild({ serve: SERVE })
+  const address = await addressOf(child)
+  using upload = await connect(address)
+  await upload.write(toRequest('POST /slow?ms=250', KEEP, 'x'.repeat(300_000)))
+  await new Promise((resolve) => setTimeout(resolve, 80))
+  child.kill('SIGTERM')
+  assertEquals((await upload.read())?.text, '300000')
+  assertEquals(await child.ended, 0, child.stderr())
+})
+
+testShutdown('a WebSocket that comes while uploads are awaited is closed with 1001 too', async () => {
+  await using child = startChild({ serve: SERVE })
+  const address = await addressOf(child)
+  using upload = await connect(address)
+  await upload.write('POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\nabc')
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  child.kill('SIGTERM')
+  await child.wait('server:shutdown')
+  const { port } = address as { port: number }
+  const socket = new WebSocket(`ws://127.0.0.1:${port}/socket`)
+  const closed = new Promise<number>((resolve) => socket.onclose = ({ code }) => resolve(code))
+  await new Promise((resolve) => socket.onopen = socket.onerror = resolve)
+  await upload.write('def')
+  assertEquals((await upload.read())?.text, '6')
+  assertEquals(await closed, 1001)
+  assertEquals(await child.ended, 0, child.stderr())
+})
+
 testShutdown('drainMs: 0 cuts at once', async () => {
   await using child = startChild({ serve: SERVE, router: { drainMs: 0 } })
   using hanging = await begin(await addressOf(child), 'GET /hang')
