@@ -14,11 +14,11 @@ prepare_system() {
   fi
   unpack busybox -- busybox-static
   tree=$work/tree
-  mkdir -p "$tree"/{bin,dev,proc,sys,tmp,root,etc,hwtest/modules,hwtest/results}
+  mkdir -p "$tree"/{bin,dev,proc,sys,tmp,root,etc,hwtest/bin,hwtest/modules}
   local busybox
   busybox=$(find "$unpacked" -type f -path '*bin/busybox' | head -n 1)
   [[ -n $busybox ]] || fail "the package busybox-static holds no busybox: $unpacked"
-  cp "$busybox" "$tree/bin/busybox"
+  cp "$busybox" "$tree/hwtest/bin/busybox"
   cp "$here/init" "$tree/init"
   cp "$here/checks" "$tree/hwtest/checks"
   chmod +x "$tree/init"
