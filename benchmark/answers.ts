@@ -19,11 +19,7 @@ function ok(type: string, body: string): Answer {
 }
 
 function eachMeta(): string {
-  const row = (i: number) => {
-    const marks = [i === 0 ? 'F' : '-', i === 49 ? 'L' : '-'].join('')
-    return `(${i}/50 ${marks}=${i + 1});`
-  }
-  return [...Array(50).keys()].map(row).join('') + '\n'
+  return `[${[...Array(50).keys()].map((i) => `${i}/50=${i + 1}`).join(' ')}]\n`
 }
 
 /** The answer to each route. */
@@ -34,7 +30,7 @@ export const ANSWERS: Readonly<Record<string, Answer>> = {
   '/test-view': ok(HTML_TYPE, '<p>Hello, Ada &amp; Co., welcome to Mayfly!</p>\n'),
   '/test-view-each-meta': ok(HTML_TYPE, eachMeta()),
   '/test-view-include': ok(HTML_TYPE, '<p>Hello, Ada &amp; Co., from a partial</p>\n\n'),
-  '/test-view-expr': ok(HTML_TYPE, 'Hello Ada &amp; Co..\nADMIN\nSum=7\n'),
+  '/test-view-expr': ok(HTML_TYPE, '<p>Ada &amp; Co. may edit 7 pages</p>\n'),
   '/test-isolated': ok(JSON_TYPE, HELLO),
   '/test-isolated-cpu': ok(JSON_TYPE, SUM),
 }

@@ -10,4 +10,11 @@ export function sumOfRoots(terms: number): number {
 
 /** What the routes put into their pages. */
 export const NAME = 'Ada & Co.'
+/** Who looks at the page with expressions. */
+export interface Visitor {
+  readonly name?: string
+  readonly role?: string
+  readonly active?: boolean
+}
+export const VISITOR: Visitor = { name: NAME, role: 'owner', active: true }
 export const ITEMS: readonly number[] = Array.from({ length: 50 }, (_, i) => i + 1)

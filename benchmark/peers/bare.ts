@@ -2,7 +2,7 @@
  * The same answers from `Deno.serve` with nothing around it: one look into a Map, pages as template literals. What a framework
  * is measured by. On PORT or 8000.
  */
-import { CPU_TERMS, ITEMS, NAME, sumOfRoots } from '../work.ts'
+import { CPU_TERMS, ITEMS, NAME, sumOfRoots, VISITOR, type Visitor } from '../work.ts'
 import { escape } from './escape.ts'
 
 const JSON_INIT = { headers: { 'content-type': 'application/json' } }
@@ -20,20 +20,14 @@ function eachMeta(items: readonly number[]): string {
   let page = ''
   const { length } = items
   for (let i = 0; i < length; i++) {
-    page += `(${i}/${length} ${i === 0 ? 'F' : '-'}${i === length - 1 ? 'L' : '-'}=${items[i]});`
+    page += `${i === 0 ? '[' : ''}${i}/${length}=${items[i]}${i === length - 1 ? ']' : ' '}`
   }
   return page + '\n'
 }
 
-interface User {
-  readonly name?: string
-  readonly isAdmin?: boolean
-}
-
-function expression(user: User | undefined): string {
-  return `Hello ${escape(user?.name ?? 'Guest')}.\n${
-    (user?.isAdmin ? true : false) ? 'ADMIN' : 'USER'
-  }\nSum=${1 + 2 * 3}\n`
+function expression(visitor: Visitor | undefined): string {
+  const may = (visitor?.role == 'owner' ? visitor?.active : false) ? 'may' : 'may not'
+  return `<p>${escape(visitor?.name ?? 'Nobody')} ${may} edit ${1 + 2 * 3} pages</p>\n`
 }
 
 const routes = new Map<string, () => Response>([
@@ -42,7 +36,7 @@ const routes = new Map<string, () => Response>([
   ['/test-view', () => html(`<p>Hello, ${escape(NAME)}, welcome to Mayfly!</p>\n`)],
   ['/test-view-each-meta', () => html(eachMeta(ITEMS))],
   ['/test-view-include', () => html(`<p>Hello, ${escape(NAME)}, from a partial</p>\n\n`)],
-  ['/test-view-expr', () => html(expression({ name: NAME, isAdmin: true }))],
+  ['/test-view-expr', () => html(expression(VISITOR))],
 ])
 
 /** Answers by the path; no route here looks at query or method. */

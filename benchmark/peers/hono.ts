@@ -1,7 +1,7 @@
 /** The same answers from Hono, written as its documentation does it. On PORT or 8000. */
 import { Hono } from 'hono'
 import { html, raw } from 'hono/html'
-import { CPU_TERMS, ITEMS, NAME, sumOfRoots } from '../work.ts'
+import { CPU_TERMS, ITEMS, NAME, sumOfRoots, VISITOR, type Visitor } from '../work.ts'
 
 const app = new Hono()
 
@@ -14,7 +14,7 @@ app.get('/test-view', (c) => c.html(html`<p>Hello, ${NAME}, welcome to Mayfly!</
 app.get('/test-view-each-meta', (c) => {
   const { length } = ITEMS
   const rows = ITEMS.map((item, i) =>
-    `(${i}/${length} ${i === 0 ? 'F' : '-'}${i === length - 1 ? 'L' : '-'}=${item});`
+    `${i === 0 ? '[' : ''}${i}/${length}=${item}${i === length - 1 ? ']' : ' '}`
   )
   return c.html(html`${raw(rows.join(''))}${'\n'}`)
 })
@@ -26,12 +26,9 @@ function Partial({ name }: { name: string }): ReturnType<typeof html> {
 app.get('/test-view-include', (c) => c.html(html`${Partial({ name: NAME })}${'\n'}`))
 
 app.get('/test-view-expr', (c) => {
-  const user: { name?: string; isAdmin?: boolean } | undefined = { name: NAME, isAdmin: true }
-  return c.html(
-    html`Hello ${user?.name ?? 'Guest'}.${'\n'}${
-      (user?.isAdmin ? true : false) ? 'ADMIN' : 'USER'
-    }${'\n'}Sum=${1 + 2 * 3}${'\n'}`,
-  )
+  const visitor: Visitor | undefined = VISITOR
+  const may = (visitor?.role == 'owner' ? visitor?.active : false) ? 'may' : 'may not'
+  return c.html(html`<p>${visitor?.name ?? 'Nobody'} ${may} edit ${1 + 2 * 3} pages</p>${'\n'}`)
 })
 
 export const { fetch } = app

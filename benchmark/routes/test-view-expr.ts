@@ -1,6 +1,6 @@
 import type { Awaitable, Context } from '@mayfly/mayfly'
-import { NAME } from '../work.ts'
+import { VISITOR } from '../work.ts'
 
 export function GET(ctx: Context): Awaitable<Response> {
-  return ctx.render('test-view-expr', { user: { name: NAME, isAdmin: true } })
+  return ctx.render('test-view-expr', { visitor: VISITOR })
 }
