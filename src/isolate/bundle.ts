@@ -1,0 +1,88 @@
+/** One program of many route files: their code, what it imports, and the guest that runs it. */
+import { fromFileUrl } from '@std/path'
+import { runBuild } from './compiler.ts'
+import { ENTRY_NAMESPACE, resolverPlugin } from './resolver.ts'
+
+/** A handler: an export of a route file. */
+export interface BundleHandler {
+  /** For people: `routes/users.ts GET`. */
+  readonly name: string
+  /** Index in {@link BundleInput.files}. */
+  readonly file: number
+  /** A method, or `default` for an app with `fetch`. */
+  readonly export: string
+}
+
+/** What goes into a bundle. The order of the handlers gives their numbers on the wire. */
+export interface BundleInput {
+  /** Absolute paths of the route files. */
+  readonly files: readonly string[]
+  readonly handlers: readonly BundleHandler[]
+  /** Bytes of a response's body. */
+  readonly outputBytes: number
+}
+
+/** A bundle. The same input and sources give the same bytes. */
+export interface Bundle {
+  readonly code: Uint8Array<ArrayBuffer>
+  /** The source map as JSON: kept by the host, as mapping a stack in the guest would read it anew in every request. */
+  readonly map: string
+  /** Absolute paths of the files that the bundle consists of, sorted; remote modules are left out. */
+  readonly inputs: readonly string[]
+}
+
+const GUEST = new URL('./guest/', import.meta.url)
+const ENTRY = 'program'
+
+/**
+ * Bundles a program. Throws `ProgramError` with file and line for what does not parse, cannot be found, or is not exported
+ * where it is imported.
+ */
+export async function bundleProgram(input: BundleInput): Promise<Bundle> {
+  const { outputFiles, metafile } = await runBuild('bundle isolated handlers', {
+    entryPoints: [ENTRY],
+    plugins: [resolverPlugin(toEntry(input))],
+    bundle: true,
+    write: false,
+    metafile: true,
+    // Fixed, so that names in the output do not depend on where the process runs.
+    absWorkingDir: '/',
+    outfile: `/${ENTRY}.js`,
+    sourcemap: 'external',
+    sourcesContent: false,
+    platform: 'node',
+    conditions: ['deno', 'import', 'module'],
+    mainFields: ['module', 'main'],
+    jsx: 'automatic',
+  }, toShown)
+  const [map, code] = outputFiles[0].path.endsWith('.map') ? outputFiles : outputFiles.toReversed()
+  return {
+    code: code.contents,
+    map: new TextDecoder().decode(map.contents),
+    inputs: Object.keys(metafile.inputs).filter((name) => !/^\w[\w+.-]*:/.test(name)).map((name) =>
+      `/${name}`
+    ).sort(),
+  }
+}
+
+/** Each module is loaded by itself: one that throws breaks its own routes only. */
+function toEntry({ files, handlers, outputBytes }: BundleInput): string {
+  const modules = files.map((path) => `() => import(${JSON.stringify(path)})`)
+  const listed = handlers.map((handler) =>
+    JSON.stringify({ name: handler.name, module: handler.file, export: handler.export })
+  )
+  return `import ${JSON.stringify(fromFileUrl(new URL('prelude.ts', GUEST)))}
+import { serve } from ${JSON.stringify(fromFileUrl(new URL('serve.ts', GUEST)))}
+serve({
+  outputBytes: ${outputBytes},
+  modules: [${modules.join(', ')}],
+  handlers: [${listed.join(', ')}],
+})
+`
+}
+
+/** esbuild names files from its working folder, and others with their namespace in front. */
+function toShown(path: string): string {
+  if (path.startsWith(`${ENTRY_NAMESPACE}:`)) return 'the entry of the bundle'
+  return path.startsWith('/') || path.includes(':') ? path : `/${path}`
+}

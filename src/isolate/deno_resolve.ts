@@ -1,0 +1,146 @@
+/** Module resolution as Deno does it: import maps, package.json, `npm:` and `jsr:` specifiers. */
+import { createRequire, isBuiltin, registerHooks } from 'node:module'
+import { fromFileUrl, toFileUrl } from '@std/path'
+
+const PROBE = 'mayfly-resolve:'
+const EMPTY = 'data:text/javascript,'
+
+/** A resolution that a probe is on the way for. */
+interface Question {
+  readonly specifier: string
+  readonly parentUrl: string
+  answer: string | null
+  error: unknown
+}
+
+let lastQuestion = 0
+
+/**
+ * The URL that `specifier` stands for when the module `parentUrl` imports it. Nothing is loaded: a module hook asks Deno's
+ * resolver and puts an empty module in the place of what it found. Rejects with what the resolver throws.
+ */
+export async function resolveImport(specifier: string, parentUrl: string): Promise<string> {
+  const question: Question = { specifier, parentUrl, answer: null, error: undefined }
+  const name = PROBE + ++lastQuestion
+  const hook = registerHooks({
+    resolve(asked, context, next) {
+      if (asked !== name) return next(asked, context)
+      try {
+        question.answer = next(specifier, { ...context, parentURL: parentUrl }).url
+      } catch (error) {
+        question.error = error
+      }
+      return { url: EMPTY, shortCircuit: true }
+    },
+  })
+  try {
+    await import(name)
+  } finally {
+    hook.deregister()
+  }
+  if (question.answer === null) throw question.error
+  return question.answer
+}
+
+/** The file that `require(specifier)` in the file `parent` means. Throws what the resolver throws. */
+export function resolveRequire(specifier: string, parent: string): string {
+  return createRequire(toFileUrl(parent)).resolve(specifier)
+}
+
+/** `fs` and `node:fs` alike as `node:fs`, or null for what is no part of Node's API. */
+export function toBuiltin(specifier: string): string | null {
+  if (specifier.startsWith('node:')) return specifier
+  return isBuiltin(specifier) ? `node:${specifier}` : null
+}
+
+/** A module that came over the network, from Deno's cache. */
+export interface RemoteModule {
+  readonly url: string
+  readonly contents: Uint8Array
+  readonly loader: string
+  /** Specifiers as written, and the URLs that they stand for. */
+  readonly imports: ReadonlyMap<string, string>
+}
+
+interface Info {
+  readonly modules: readonly {
+    readonly specifier: string
+    readonly local?: string
+    readonly mediaType?: string
+    readonly error?: string
+    readonly dependencies?: readonly { specifier: string; code?: { specifier?: string; error?: string } }[]
+  }[]
+  readonly redirects: Readonly<Record<string, string>>
+}
+
+const LOADERS: Readonly<Record<string, string>> = {
+  JavaScript: 'js',
+  Mjs: 'js',
+  Jsx: 'jsx',
+  TypeScript: 'ts',
+  Mts: 'ts',
+  Tsx: 'tsx',
+  Json: 'json',
+}
+
+/** Remote modules by URL, filled a graph at a time. */
+export interface RemoteModules {
+  readonly modules: Map<string, RemoteModule>
+  readonly redirects: Map<string, string>
+}
+
+/**
+ * The module at `specifier` (`https:`, `http:` or `jsr:`), with all that it imports fetched into Deno's cache by
+ * `deno info`. Rejects with an `Error` that says what Deno says.
+ */
+export async function loadRemote(known: RemoteModules, specifier: string): Promise<RemoteModule> {
+  const found = findRemote(known, specifier)
+  if (found !== undefined) return found
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ['info', '--json', specifier],
+    stdin: 'null',
+    env: { NO_COLOR: '1' },
+  }).output()
+  const decoder = new TextDecoder()
+  if (!success) throw new Error(decoder.decode(stderr).trim())
+  const { modules, redirects }: Info = JSON.parse(decoder.decode(stdout))
+  for (const [from, to] of Object.entries(redirects)) known.redirects.set(from, to)
+  for (const { specifier: url, local, mediaType = '', dependencies = [], error } of modules) {
+    if (error !== undefined) throw new Error(error)
+    if (local === undefined || url.startsWith('file:')) continue
+    const imports = new Map<string, string>()
+    for (const { specifier, code } of dependencies) {
+      if (code?.specifier !== undefined) imports.set(specifier, code.specifier)
+    }
+    const contents = await Deno.readFile(local)
+    known.modules.set(url, { url, contents, loader: LOADERS[mediaType] ?? 'js', imports })
+  }
+  const loaded = findRemote(known, specifier)
+  if (loaded === undefined) throw new Error(`deno info told nothing of ${specifier}`)
+  return loaded
+}
+
+function findRemote({ modules, redirects }: RemoteModules, specifier: string): RemoteModule | undefined {
+  let url = specifier
+  for (let hops = 0; hops < 10; hops++) {
+    const next = redirects.get(url)
+    if (next === undefined) break
+    url = next
+  }
+  return modules.get(url)
+}
+
+/** Downloads what `specifier` needs into Deno's cache. */
+export async function cacheModule(specifier: string): Promise<void> {
+  await new Deno.Command(Deno.execPath(), {
+    args: ['cache', '--quiet', specifier],
+    stdin: 'null',
+    stdout: 'null',
+    stderr: 'null',
+  }).output()
+}
+
+/** A `file:` URL as a path, without query. */
+export function toPath(url: string): string {
+  return fromFileUrl(url.replace(/[?#].*$/, ''))
+}

@@ -1,0 +1,153 @@
+/** What a route file says about its isolation. */
+import { BODY_MAX } from './wire.ts'
+
+/** A request that warms a handler up. */
+export interface WarmupRequest {
+  /** Default `GET`. */
+  readonly method?: string
+  /** Path with query; must match the route. */
+  readonly path: string
+  /** Text as it is, anything else as JSON. */
+  readonly body?: unknown
+}
+
+/** Options of an isolated route, written as literals: `export const isolated = { timeoutMs: 500 }`. */
+export interface IsolateOptions {
+  /** Milliseconds that a request may run. Default 1000, or that of the router. */
+  readonly timeoutMs?: number
+  /** Memory in MiB that a request may use. Default 128, or that of the router. */
+  readonly memoryMb?: number
+  /** Bytes of the response's body. Default 8 MiB. */
+  readonly outputBytes?: number
+  /** Requests that run before the snapshot: how many for each handler, or which ones. Default 200. */
+  readonly warmup?: number | readonly WarmupRequest[]
+  /** Reset after every request. Default true; false keeps state between requests, and so between users. */
+  readonly ephemeral?: boolean
+  /** Names of environment variables that the handlers may read. Default none. */
+  readonly env?: readonly string[]
+}
+
+/** Options with their defaults. */
+export type ResolvedIsolateOptions = Readonly<Required<IsolateOptions>>
+
+/** What the router gives for all of its routes. */
+export interface IsolateDefaults {
+  readonly timeoutMs?: number
+  readonly memoryMb?: number
+}
+
+/** Requests that warm a handler up when the route names none. */
+export const DEFAULT_WARMUP = 200
+
+interface Rule {
+  readonly wanted: string
+  /** undefined: fine; otherwise the class of the fault. */
+  readonly check: (value: unknown) => undefined | typeof TypeError | typeof RangeError
+}
+
+const MAX_WARMUP = 100_000
+const MAX_WARMUP_REQUESTS = 1000
+const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
+const METHOD = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+const RULES: Readonly<Record<keyof IsolateOptions, Rule>> = {
+  timeoutMs: integer(1, 600_000),
+  memoryMb: integer(16, 4096),
+  outputBytes: integer(0, BODY_MAX),
+  warmup: {
+    wanted:
+      `an integer from 0 to ${MAX_WARMUP} or an array of { method, path, body } with at most ${MAX_WARMUP_REQUESTS}`,
+    check: checkWarmup,
+  },
+  ephemeral: {
+    wanted: 'true or false',
+    check: (value) => typeof value === 'boolean' ? undefined : TypeError,
+  },
+  env: {
+    wanted: 'an array of names of environment variables, and none that configures Deno itself',
+    check: (value) => Array.isArray(value) && value.every(isName) ? undefined : TypeError,
+  },
+}
+
+/** Variables that the program of a guest is started with; a handler that could name them would change how it runs. */
+const OWN_VARIABLES = /^(?:DENO_|V8_|LD_|HOME$|PATH$|NO_COLOR$|RUST_)/
+
+/**
+ * Checks the value of `export const isolated` and fills in the defaults; `file` names it in errors. Throws `TypeError` or
+ * `RangeError` that lists every fault.
+ */
+export function resolveIsolateOptions(
+  file: string,
+  value: unknown,
+  defaults: IsolateDefaults = {},
+): ResolvedIsolateOptions {
+  const options = value === true ? {} : value
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new TypeError(
+      `Cannot isolate ${file}: isolated is ${Deno.inspect(value)}, want true or an object of options`,
+    )
+  }
+  const faults: { Kind: typeof TypeError | typeof RangeError; text: string }[] = []
+  for (const [name, given] of Object.entries(options)) {
+    const rule = Object.hasOwn(RULES, name) ? RULES[name as keyof IsolateOptions] : undefined
+    if (rule === undefined) {
+      faults.push({
+        Kind: TypeError,
+        text: `isolated.${name} is no option, want one of ${Object.keys(RULES).join(' ')}`,
+      })
+      continue
+    }
+    const Kind = given === undefined ? undefined : rule.check(given)
+    if (Kind !== undefined) {
+      faults.push({ Kind, text: `isolated.${name} is ${Deno.inspect(given)}, want ${rule.wanted}` })
+    }
+  }
+  if (faults.length > 0) {
+    const [{ Kind }] = faults
+    throw new Kind(`Cannot isolate ${file}: ${faults.map(({ text }) => text).join('; ')}`)
+  }
+  const given = options as IsolateOptions
+  return {
+    timeoutMs: given.timeoutMs ?? defaults.timeoutMs ?? 1000,
+    memoryMb: given.memoryMb ?? defaults.memoryMb ?? 128,
+    outputBytes: given.outputBytes ?? 8 << 20,
+    warmup: given.warmup ?? DEFAULT_WARMUP,
+    ephemeral: given.ephemeral ?? true,
+    env: [...new Set(given.env ?? [])].sort(),
+  }
+}
+
+/** Routes of equal keys share a program. Warm-up is each route's own and does not count. */
+export function optionsKey(
+  { timeoutMs, memoryMb, outputBytes, ephemeral, env }: ResolvedIsolateOptions,
+): string {
+  return JSON.stringify([timeoutMs, memoryMb, outputBytes, ephemeral, env])
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === 'string' && NAME.test(value) && !OWN_VARIABLES.test(value)
+}
+
+function checkWarmup(value: unknown): undefined | typeof TypeError | typeof RangeError {
+  if (!Array.isArray(value)) return integer(0, MAX_WARMUP).check(value)
+  if (value.length > MAX_WARMUP_REQUESTS) return RangeError
+  return value.every(isWarmupRequest) ? undefined : TypeError
+}
+
+function isWarmupRequest(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const { method = 'GET', path, body: _body, ...others } = value as Record<string, unknown>
+  const fine = typeof method === 'string' && METHOD.test(method) && typeof path === 'string' &&
+    path.startsWith('/')
+  return fine && Object.keys(others).length === 0
+}
+
+function integer(least: number, most: number): Rule {
+  return {
+    wanted: `an integer from ${least} to ${most}`,
+    check: (value) => {
+      if (typeof value !== 'number') return TypeError
+      return Number.isSafeInteger(value) && value >= least && value <= most ? undefined : RangeError
+    },
+  }
+}

@@ -1,0 +1,126 @@
+/** The resolver of the bundler: what a module of the guest may import, and where it lies. */
+import { fromFileUrl, toFileUrl } from '@std/path'
+import type { PluginBuild, ResolveArguments, ResolveResult } from './compiler.ts'
+import {
+  cacheModule,
+  loadRemote,
+  type RemoteModule,
+  type RemoteModules,
+  resolveImport,
+  resolveRequire,
+  toBuiltin,
+  toPath,
+} from './deno_resolve.ts'
+
+/** Namespace of the entry that {@link resolverPlugin} is given. */
+export const ENTRY_NAMESPACE = 'mayfly'
+const REMOTE_NAMESPACE = 'remote'
+const BUILTIN_NAMESPACE = 'builtin'
+
+const FACADE = fromFileUrl(new URL('./guest/facade.ts', import.meta.url))
+/** Mayfly's own entry is another one inside a guest. */
+const OWN_ENTRY = new URL('../../mod.ts', import.meta.url).href
+const PACKAGE_FOLDER = /\/node_modules\/|\/npm\//
+
+/** A plugin that resolves as Deno does; `entry` is the text of the entry module. */
+export function resolverPlugin(entry: string): { name: string; setup(build: PluginBuild): void } {
+  const remote: RemoteModules = { modules: new Map(), redirects: new Map() }
+  return {
+    name: 'mayfly',
+    setup(build) {
+      build.onResolve({ filter: /.*/ }, async (args) => {
+        try {
+          return await resolveArguments(remote, args)
+        } catch (error) {
+          return { errors: [{ text: `import '${args.path}': ${reasonOf(error)}` }] }
+        }
+      })
+      build.onLoad({ filter: /.*/, namespace: ENTRY_NAMESPACE }, () => ({ contents: entry, loader: 'js' }))
+      build.onLoad({ filter: /.*/, namespace: REMOTE_NAMESPACE }, ({ path }) => {
+        const { contents, loader } = remote.modules.get(path)!
+        return { contents, loader }
+      })
+      build.onLoad({ filter: /.*/, namespace: BUILTIN_NAMESPACE }, ({ path }) => ({
+        contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)})`,
+        loader: 'js',
+      }))
+    },
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message.split('\n')[0] : String(error)
+}
+
+async function resolveArguments(
+  remote: RemoteModules,
+  args: ResolveArguments,
+): Promise<ResolveResult | undefined> {
+  const { path: specifier, importer, namespace, kind } = args
+  if (kind === 'entry-point') return { path: specifier, namespace: ENTRY_NAMESPACE }
+  if (namespace === ENTRY_NAMESPACE) return { path: specifier }
+  const builtin = toBuiltin(specifier)
+  if (builtin !== null) {
+    // A package's require gives the module itself, which no import statement can.
+    return kind === 'require-call'
+      ? { path: builtin, namespace: BUILTIN_NAMESPACE }
+      : { path: builtin, external: true }
+  }
+  if (specifier.startsWith('data:')) return undefined
+  if (namespace === REMOTE_NAMESPACE) {
+    const module = remote.modules.get(importer)!
+    return await toResult(remote, module.imports.get(specifier) ?? new URL(specifier, module.url).href)
+  }
+  const isPath = /^(?:\.{0,2}\/|\.{1,2}$|file:)/.test(specifier)
+  if (PACKAGE_FOLDER.test(importer)) {
+    // Packages may leave out extensions and name folders: esbuild knows how.
+    if (isPath) return undefined
+    if (kind === 'require-call') return { path: resolveRequire(specifier, importer) }
+  }
+  const parentUrl = toFileUrl(importer).href
+  const url = isPath ? new URL(specifier, parentUrl).href : await resolveImport(specifier, parentUrl)
+  return await toResult(remote, url)
+}
+
+async function toResult(remote: RemoteModules, url: string): Promise<ResolveResult> {
+  const builtin = toBuiltin(url)
+  if (builtin !== null) return { path: builtin, external: true }
+  if (url === OWN_ENTRY) return { path: FACADE }
+  if (url.startsWith('file:')) return { path: await existing(toPath(url)) }
+  if (/^(?:https?|jsr):/.test(url)) return { ...toRemote(await loadRemote(remote, url)) }
+  if (url.startsWith('npm:')) {
+    // From a remote module: the package is known by its range only.
+    const known = await resolveImport(url, import.meta.url)
+    if (known.startsWith('file:')) return { path: await existing(toPath(known)) }
+    throw new Error(
+      `the package is not installed: run 'deno install', or 'deno cache' with the route's file, and start again`,
+    )
+  }
+  throw new Error(
+    `${url} is nothing that a guest can hold, want a file, an npm or jsr package, or an http(s) URL`,
+  )
+}
+
+function toRemote({ url }: RemoteModule): ResolveResult {
+  return { path: url, namespace: REMOTE_NAMESPACE }
+}
+
+/** The path, when a file is there. A package that the lock file names may yet have to be downloaded. */
+async function existing(path: string): Promise<string> {
+  if (await isFile(path)) return path
+  if (PACKAGE_FOLDER.test(path)) {
+    const [, name, version] = /\/npm\/[^/]+\/((?:@[^/]+\/)?[^/]+)\/([^/]+)\//.exec(path) ?? []
+    if (name !== undefined) await cacheModule(`npm:${name}@${version}`)
+    if (await isFile(path)) return path
+  }
+  throw new Error(`there is no file ${path}, and no import map or package of that name`)
+}
+
+async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await Deno.stat(path)).isFile
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return false
+    throw error
+  }
+}

@@ -1,0 +1,203 @@
+/** Reads what a guest answered. A guest may be anybody's: every member is checked before it is believed. */
+import type { DescribeAnswer, ErrorData, HeaderPairs, PendingData, ResponseHead } from './message.ts'
+import { MAX_CAUSES, MAX_ERROR_TEXT } from './message.ts'
+import { FrameError, type FrameLimits, readFrame, RESPONSE } from './wire.ts'
+
+/** A guest's answer. The body is a view into the frame's bytes. */
+export interface GuestAnswer {
+  readonly head: ResponseHead
+  readonly body: Uint8Array<ArrayBuffer>
+}
+
+/** A header or member that is not as {@link ResponseHead} says. */
+export class AnswerError extends TypeError {
+  override readonly name = 'AnswerError'
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+/** The answer that `ctx.send.json` makes most, as it stands in the frame. */
+const PLAIN_JSON = '{"status":200,"headers":[["content-type","application/json"]]}'
+const PLAIN_HEAD: ResponseHead = Object.freeze({
+  status: 200,
+  headers: [['content-type', 'application/json']] as const,
+})
+
+/** Takes the answer to a request apart. Throws `FrameError` for what is no frame, `AnswerError` for what is no answer. */
+export function decodeResponse(bytes: Uint8Array<ArrayBuffer>, limits: FrameLimits): GuestAnswer {
+  const { header, body } = readFrame(bytes, RESPONSE, limits)
+  const text = toText(header)
+  return { head: text === PLAIN_JSON ? PLAIN_HEAD : toResponseHead(parse(text)), body }
+}
+
+/** Takes the answer to `describe` apart. Throws as {@link decodeResponse}. */
+export function decodeDescription(bytes: Uint8Array<ArrayBuffer>, limits: FrameLimits): DescribeAnswer {
+  const { handlers } = parse(toText(readFrame(bytes, RESPONSE, limits).header))
+  if (!Array.isArray(handlers)) throw fault('handlers', handlers, 'an array')
+  return {
+    handlers: handlers.map((value: unknown, index) => {
+      const { name, error } = record(`handlers[${index}]`, value)
+      return { name: text('name', name), ...(error === undefined ? {} : { error: toError(error, 0) }) }
+    }),
+  }
+}
+
+function toText(header: Uint8Array<ArrayBuffer>): string {
+  try {
+    return decoder.decode(header)
+  } catch (error) {
+    throw new FrameError('json', 0, 'its header is no UTF-8', { cause: error })
+  }
+}
+
+function parse(text: string): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw new FrameError('json', 0, 'its header is no JSON', { cause: error })
+  }
+  return record('the header', value)
+}
+
+function toResponseHead(head: Record<string, unknown>): ResponseHead {
+  const { error, view, pending, session, state, setStatus } = head
+  const common = {
+    ...(pending === undefined ? {} : { pending: toPending(pending) }),
+    ...(session === undefined ? {} : { session: toSession(session) }),
+    ...(state === undefined ? {} : { state: withoutPrototype(record('state', state)) }),
+    ...(setStatus === undefined ? {} : { setStatus: status('setStatus', setStatus) }),
+  }
+  if (error !== undefined) return { ...common, error: toError(error, 0) }
+  if (view !== undefined) return { ...common, view: toView(view) }
+  const { statusText } = head
+  return {
+    ...common,
+    status: status('status', head.status),
+    ...(statusText === undefined ? {} : { statusText: reason(statusText) }),
+    headers: headerPairs('headers', head.headers),
+  }
+}
+
+function toView(value: unknown): ResponseHead['view'] {
+  const { name, options } = record('view', value)
+  const given = options === undefined ? {} : record('view.options', options)
+  return {
+    name: text('view.name', name),
+    options: {
+      ...(given.status === undefined ? {} : { status: status('view.options.status', given.status) }),
+      ...(given.stream === undefined ? {} : { stream: flag('view.options.stream', given.stream) }),
+      ...(given.headers === undefined ? {} : { headers: headerPairs('view.options.headers', given.headers) }),
+    },
+  }
+}
+
+function toPending(value: unknown): PendingData {
+  const { single, appended } = record('pending', value)
+  return {
+    single: headerPairs('pending.single', single),
+    appended: headerPairs('pending.appended', appended),
+  }
+}
+
+function toSession(value: unknown): ResponseHead['session'] {
+  const { data } = record('session', value)
+  if (typeof data !== 'object') throw fault('session.data', data, 'an object or null')
+  return { data }
+}
+
+function toError(value: unknown, depth: number): ErrorData {
+  const { name, message, stack, http, cause } = record('error', value)
+  return {
+    name: shortText('error.name', name),
+    message: shortText('error.message', message),
+    ...(stack === undefined ? {} : { stack: shortText('error.stack', stack) }),
+    ...(http === undefined ? {} : { http: toHttp(http) }),
+    ...(cause === undefined || depth + 1 >= MAX_CAUSES ? {} : { cause: toError(cause, depth + 1) }),
+  }
+}
+
+function toHttp(value: unknown): ErrorData['http'] {
+  const { status: code, type, headers, details } = record('error.http', value)
+  if (!Number.isInteger(code) || (code as number) < 400 || (code as number) > 599) {
+    throw fault('error.http.status', code, 'an integer from 400 to 599')
+  }
+  return {
+    status: code as number,
+    type: shortText('error.http.type', type),
+    ...(headers === undefined ? {} : { headers: headerRecord(headers) }),
+    ...(details === undefined ? {} : { details: withoutPrototype(record('error.http.details', details)) }),
+  }
+}
+
+function headerRecord(value: unknown): Record<string, string> {
+  return Object.fromEntries(
+    headerPairs('error.http.headers', Object.entries(record('error.http.headers', value))),
+  )
+}
+
+/** Pairs that `Headers` takes. */
+function headerPairs(member: string, value: unknown): HeaderPairs {
+  if (!Array.isArray(value)) throw fault(member, value, 'an array of pairs')
+  for (const pair of value) {
+    if (
+      !Array.isArray(pair) || pair.length !== 2 || typeof pair[0] !== 'string' || typeof pair[1] !== 'string'
+    ) {
+      throw fault(member, pair, 'a pair of name and value')
+    }
+  }
+  try {
+    new Headers(value)
+  } catch (error) {
+    throw new AnswerError(`Reading a guest's answer: ${member} are refused: ${(error as Error).message}`, {
+      cause: error,
+    })
+  }
+  return value
+}
+
+function status(member: string, value: unknown): number {
+  if (Number.isInteger(value) && (value as number) >= 200 && (value as number) <= 599) return value as number
+  throw fault(member, value, 'an integer from 200 to 599')
+}
+
+/** RFC 9112, section 4: a reason phrase has no control characters. */
+function reason(value: unknown): string {
+  if (typeof value === 'string' && /^[\t\x20-\x7e\x80-\xff]*$/.test(value)) return value
+  throw fault('statusText', value, 'a reason phrase')
+}
+
+function record(member: string, value: unknown): Record<string, unknown> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    return value as Record<string, unknown>
+  }
+  throw fault(member, value, 'an object')
+}
+
+/** A copy that a member named `__proto__` cannot give a prototype. */
+function withoutPrototype(value: Record<string, unknown>): Record<string, unknown> {
+  return Object.assign(Object.create(null), value)
+}
+
+function text(member: string, value: unknown): string {
+  if (typeof value === 'string') return value
+  throw fault(member, value, 'text')
+}
+
+function shortText(member: string, value: unknown): string {
+  if (typeof value === 'string' && value.length <= MAX_ERROR_TEXT) return value
+  throw fault(
+    member,
+    typeof value === 'string' ? `${value.length} characters` : value,
+    `text of at most ${MAX_ERROR_TEXT} characters`,
+  )
+}
+
+function flag(member: string, value: unknown): boolean {
+  if (typeof value === 'boolean') return value
+  throw fault(member, value, 'true or false')
+}
+
+function fault(member: string, value: unknown, wanted: string): AnswerError {
+  const shown = Deno.inspect(value, { depth: 1, iterableLimit: 3, strAbbreviateSize: 60 })
+  return new AnswerError(`Reading a guest's answer: ${member} is ${shown}, want ${wanted}`)
+}
