@@ -41,6 +41,8 @@ export interface App {
   development: boolean
   /** True once the time to drain is over. */
   closing: boolean
+  /** Errors of streams that have been reported, so that the server does not report them again. */
+  readonly told: WeakSet<object>
   routes: Routes
   /** Made when the router gets ready, ended by close. */
   pool: WorkerPool | undefined

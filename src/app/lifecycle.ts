@@ -41,6 +41,7 @@ export function createApp(options: ResolvedOptions): App {
     engine: createEngine(options),
     development: false,
     closing: false,
+    told: new WeakSet(),
     routes: noRoutes(),
     pool: undefined,
     hotReload: undefined,
@@ -135,9 +136,16 @@ export function notify(app: App, notice: RouteNotice): void {
   }
 }
 
+/** A body that the application made and that broke; one of `ctx.send` was told of already. */
+export function reportBrokenBody(app: App, error: unknown): void {
+  if (typeof error === 'object' && error !== null && app.told.has(error)) return
+  console.error('mayfly: the body of a response broke\n', error)
+}
+
 /** A response whose headers are out can only break off; what broke it must not get lost. */
 function reportBrokenStream(app: App, state: RequestState, error: unknown): void {
   state.error = error
+  if (typeof error === 'object' && error !== null) app.told.add(error)
   if (!wants(app.bus, 'request:error')) {
     console.error(`mayfly: the stream of ${state.method} ${state.pathname} broke\n`, error)
     return

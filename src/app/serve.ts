@@ -5,7 +5,7 @@ import { watchProcessErrors } from '../server/process_errors.ts'
 import { watchSignals } from '../server/signals.ts'
 import type { App } from './app.ts'
 import { expireAll, hasUploads } from './deadlines.ts'
-import { closeApp, prepareApp } from './lifecycle.ts'
+import { closeApp, prepareApp, reportBrokenBody } from './lifecycle.ts'
 import { handle } from './pipeline.ts'
 
 /** Serves an app until it is told to stop; resolves when drained, with everything it holds released. */
@@ -16,7 +16,11 @@ export async function serveApp(app: App, given: number | ServeOptions | undefine
   const release: (() => void)[] = []
   try {
     await prepareApp(app, true)
-    const { server, address } = listen(options, (request, info) => handle(app, request, info))
+    const { server, address } = listen(
+      options,
+      (request, info) => handle(app, request, info),
+      (error) => reportBrokenBody(app, error),
+    )
     release.push(watchSignals(stopped.resolve))
     release.push(watchProcessErrors((origin, error) => {
       console.error(`mayfly: ${origin}\n`, error)

@@ -57,8 +57,9 @@ export function resolveServe(given: number | ServeOptions | undefined): ServeOpt
 export function listen(
   options: ServeOptions,
   handler: (request: Request, info: Deno.ServeHandlerInfo) => Response | Promise<Response>,
+  bodyFailed: (error: unknown) => void,
 ): { server: Deno.HttpServer; address: ListenAddress } {
-  const common = { handler, onListen: () => {}, onError }
+  const common = { handler, onListen: () => {}, onError: toOnError(bodyFailed) }
   try {
     if (options.path !== undefined) {
       const server = Deno.serve({ ...common, path: options.path })
@@ -75,9 +76,12 @@ export function listen(
   }
 }
 
-function onError(error: unknown): Response {
-  console.error('mayfly: the server could not answer\n', error)
-  return new Response(null, { status: 500 })
+/** The handler never throws, so what comes here broke a response's body after its headers were sent. */
+function toOnError(bodyFailed: (error: unknown) => void): (error: unknown) => Response {
+  return (error) => {
+    bodyFailed(error)
+    return new Response(null, { status: 500 })
+  }
 }
 
 function toStartupError(error: unknown, options: ServeOptions): unknown {

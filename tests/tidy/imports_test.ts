@@ -18,6 +18,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   server: ['errors', 'events'],
   middleware: ['context', 'errors', 'events'],
   static: ['context', 'errors'],
+  isolate: ['context', 'errors', 'events'],
   context: ['errors', 'events'],
   worker: ['context', 'errors', 'events'],
   router: [],

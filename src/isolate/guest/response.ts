@@ -39,9 +39,9 @@ export class LazyResponse implements PlainContent {
 
   /** The real response behind one. */
   static real(response: Response): Response {
-    const any: object = response
-    if (!(#real in any)) return response
-    return any.#real ??= new Response(any.#content, { headers: { 'content-type': any.#contentType } })
+    const lazy: object = response
+    if (!(#real in lazy)) return response
+    return lazy.#real ??= new Response(lazy.#content, { headers: { 'content-type': lazy.#contentType } })
   }
 }
 
