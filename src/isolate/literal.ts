@@ -3,8 +3,9 @@ import { type Place, ProgramError, runTransform } from './compiler.ts'
 import { evaluateLiteral, LiteralError } from './literal_value.ts'
 import { originalPosition, parseSourceMap } from './source_map.ts'
 
-/** At the start of a line, as esbuild prints a declaration of the module itself; nothing else can stand there, see {@link readIsolated}. */
-const DECLARATION = /^export const isolated = /gm
+/** How esbuild prints the declaration, and the export of the name in the list at the end. */
+const DECLARATION = /^const isolated = /gm
+const EXPORTED = /\nexport \{\n(?: {2}.*\n)*? {2}isolated,?\n(?: {2}.*\n)*\};\n$/
 
 /**
  * The value of a module's `export const isolated`: literals, and arithmetic on them. `path` gives the language by its
@@ -27,7 +28,7 @@ export async function readIsolated(file: string, path: string, source: string): 
     supported: { 'template-literal': false },
   })
   const found = [...code.matchAll(DECLARATION)]
-  if (found.length !== 1) {
+  if (found.length !== 1 || !EXPORTED.test(code)) {
     throw new ProgramError(
       `${what}: no such declaration, wanted 'export const isolated = true' or '= { … }' in the file itself`,
       placeOfWord(file, source),

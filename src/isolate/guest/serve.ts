@@ -61,7 +61,16 @@ export async function serve(entry: ProgramEntry): Promise<void> {
     turn: 0,
   }
   addEventListener('beforeunload', (event) => answerStuck(guest, event))
-  loop(guest)
+  run(guest)
+}
+
+/** Runs the loop. Frames that cannot be read end the guest: what follows them in the stream means nothing. */
+function run(guest: Guest): void {
+  loop(guest).catch((error) => {
+    openConsole(false)
+    console.error('mayfly: the guest ends\n', error)
+    Deno.exit(1)
+  })
 }
 
 function toHandler(
@@ -164,7 +173,7 @@ function answerStuck(guest: Guest, event: Event): void {
   )
   // The old loop waits with it, until a later request settles the promise after all.
   guest.turn++
-  loop(guest)
+  run(guest)
 }
 
 function noResponse(guest: Guest, ctx: GuestContext, value: unknown): TypeError {

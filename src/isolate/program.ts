@@ -1,0 +1,221 @@
+/** Programs: what a virtual machine boots. Isolated routes of equal options share one. */
+import { type Bundle, type BundleHandler, bundleProgram } from './bundle.ts'
+import { ProgramError } from './compiler.ts'
+import { readIsolated } from './literal.ts'
+import {
+  type IsolateDefaults,
+  optionsKey,
+  type ResolvedIsolateOptions,
+  resolveIsolateOptions,
+} from './options.ts'
+import { createStackMapper, type StackMapper } from './stack.ts'
+import { planWarmup, type Warmup, type WarmupTarget } from './warmup.ts'
+
+/** An isolated route, as the router's table lists it. */
+export interface IsolatedRoute {
+  /** As shown to people. */
+  readonly file: string
+  /** Absolute path. */
+  readonly path: string
+  readonly pattern: string
+  /** Exported methods. */
+  readonly methods: readonly string[]
+  /** The file has a default export, whose `fetch` takes all methods at and below the pattern. */
+  readonly mount: boolean
+}
+
+/** One handler of a program; its place in {@link Program.handlers} is its number on the wire. */
+export interface ProgramHandler {
+  readonly route: IsolatedRoute
+  /** A method, or null for an app that takes all of them. */
+  readonly method: string | null
+}
+
+/** The options that the routes of a program share. */
+export type ProgramOptions = Omit<ResolvedIsolateOptions, 'warmup'>
+
+/** A program, ready to be booted. Equal hashes: equal programs, there is nothing to swap. */
+export interface Program {
+  /** Hex digits of SHA-256 over all that the guest sees: code, arguments, environment. */
+  readonly hash: string
+  /** The first twelve digits of the hash, for events and logs. */
+  readonly id: string
+  readonly options: ProgramOptions
+  readonly handlers: readonly ProgramHandler[]
+  /** Belongs in a file that is called {@link PROGRAM_FILE}. */
+  readonly bundle: Bundle
+  /** Arguments of deno behind its own name; the last is the path of the bundle in the guest. */
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  readonly warmup: readonly Warmup[]
+  readonly stacks: StackMapper
+}
+
+/** A route that is in no program, and why. */
+export interface RouteFailure {
+  readonly route: IsolatedRoute
+  readonly error: Error
+}
+
+/** All programs of a site. */
+export interface ProgramPlan {
+  readonly programs: readonly Program[]
+  readonly failures: readonly RouteFailure[]
+}
+
+/** What {@link planPrograms} needs beside the routes. */
+export interface PlanOptions {
+  readonly defaults?: IsolateDefaults
+  /** Reads a variable of the host; only names that a route lists are asked for. */
+  readonly readEnv?: (name: string) => string | undefined
+}
+
+/** Name of a bundle's file; stacks are mapped by it. */
+export const PROGRAM_FILE = 'program.js'
+/** Where a bundle lies in a guest. */
+export const GUEST_PATH = `/${PROGRAM_FILE}`
+/** A folder that exists in no guest, so that Deno keeps no caches. */
+const NO_FOLDER = '/nonexistent'
+
+interface Member {
+  readonly route: IsolatedRoute
+  readonly options: ResolvedIsolateOptions
+}
+
+/**
+ * Reads the options of the routes, groups them and bundles each group. A route that fails is left out with its error and
+ * the others are served. Nothing of a route runs here.
+ */
+export async function planPrograms(
+  routes: readonly IsolatedRoute[],
+  { defaults = {}, readEnv = (name) => Deno.env.get(name) }: PlanOptions = {},
+): Promise<ProgramPlan> {
+  const failures: RouteFailure[] = []
+  const groups = new Map<string, Member[]>()
+  for (const route of routes.toSorted((a, b) => a.file < b.file ? -1 : 1)) {
+    try {
+      const options = await readOptions(route, defaults)
+      planWarmup(route.file, route.pattern, toTargets(route, 0), options)
+      const key = optionsKey(options)
+      groups.set(key, [...groups.get(key) ?? [], { route, options }])
+    } catch (error) {
+      failures.push({ route, error: error as Error })
+    }
+  }
+  const programs: Program[] = []
+  for (const members of groups.values()) {
+    const program = await planGroup(members, readEnv, failures)
+    if (program !== null) programs.push(program)
+  }
+  return { programs, failures }
+}
+
+/** Whether a program consists of one of these files. */
+export function dependsOn({ bundle }: Program, changed: ReadonlySet<string>): boolean {
+  return bundle.inputs.some((path) => changed.has(path))
+}
+
+async function readOptions(route: IsolatedRoute, defaults: IsolateDefaults): Promise<ResolvedIsolateOptions> {
+  const source = await Deno.readTextFile(route.path)
+  return resolveIsolateOptions(route.file, await readIsolated(route.file, route.path, source), defaults)
+}
+
+/** The program of a group; without the routes that cannot be bundled, each tried by itself to find them. */
+async function planGroup(
+  members: readonly Member[],
+  readEnv: (name: string) => string | undefined,
+  failures: RouteFailure[],
+): Promise<Program | null> {
+  try {
+    return await toProgram(members, readEnv)
+  } catch (error) {
+    if (!(error instanceof ProgramError)) throw error
+    if (members.length === 1) {
+      failures.push({ route: members[0].route, error })
+      return null
+    }
+  }
+  const sound: Member[] = []
+  for (const member of members) {
+    if (await planGroup([member], readEnv, failures) !== null) sound.push(member)
+  }
+  return sound.length === 0 ? null : await toProgram(sound, readEnv)
+}
+
+async function toProgram(
+  members: readonly Member[],
+  readEnv: (name: string) => string | undefined,
+): Promise<Program> {
+  const { warmup: _, ...options } = members[0].options
+  const handlers: ProgramHandler[] = []
+  const listed: BundleHandler[] = []
+  const warmup: Warmup[] = []
+  for (const [file, { route, options }] of members.entries()) {
+    const targets = toTargets(route, handlers.length)
+    for (const { method } of targets) {
+      handlers.push({ route, method })
+      listed.push({
+        name: method === null ? route.file : `${route.file} ${method}`,
+        file,
+        export: method ?? 'default',
+      })
+    }
+    warmup.push(...planWarmup(route.file, route.pattern, targets, options))
+  }
+  const bundle = await bundleProgram({
+    files: members.map(({ route }) => route.path),
+    handlers: listed,
+    outputBytes: options.outputBytes,
+  })
+  const args = guestArguments(options, GUEST_PATH)
+  const env = guestEnvironment(options, readEnv)
+  const hash = await digest(bundle.code, JSON.stringify([args, env, members.map((member) => member.options)]))
+  const stacks = createStackMapper(bundle.map, PROGRAM_FILE)
+  return { hash, id: hash.slice(0, 12), options, handlers, bundle, args, env, warmup, stacks }
+}
+
+/** The handlers of a route, numbered from `first`. */
+function toTargets({ methods, mount }: IsolatedRoute, first: number): WarmupTarget[] {
+  const all = mount ? [...methods, null] : methods
+  return all.map((method, index) => ({ handler: first + index, method }))
+}
+
+/** Arguments for deno: no permission but the named variables, nothing fetched, nothing read beside the bundle. */
+export function guestArguments({ env }: ProgramOptions, bundlePath: string): string[] {
+  return [
+    'run',
+    '--no-prompt',
+    '--cached-only',
+    '--no-lock',
+    '--no-config',
+    '--no-npm',
+    '--no-remote',
+    '--no-check',
+    '--v8-flags=--single-threaded',
+    ...(env.length === 0 ? [] : [`--allow-env=${env.join(',')}`]),
+    bundlePath,
+  ]
+}
+
+/** The guest's whole environment. A variable that the host does not have is not there either. */
+function guestEnvironment(
+  { env }: ProgramOptions,
+  readEnv: (name: string) => string | undefined,
+): Record<string, string> {
+  const given = env.map((name) => [name, readEnv(name)] as const).filter(([, value]) => value !== undefined)
+  return {
+    HOME: NO_FOLDER,
+    DENO_DIR: NO_FOLDER,
+    DENO_NO_UPDATE_CHECK: '1',
+    NO_COLOR: '1',
+    ...Object.fromEntries(given) as Record<string, string>,
+  }
+}
+
+async function digest(code: Uint8Array, rest: string): Promise<string> {
+  const text = new TextEncoder().encode(rest)
+  const bytes = new Uint8Array(code.length + text.length)
+  bytes.set(code)
+  bytes.set(text, code.length)
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex()
+}

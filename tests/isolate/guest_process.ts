@@ -1,0 +1,160 @@
+/** Runs a program's bundle in a plain child process: the same frames on fd 0 and fd 1 that a virtual machine gives it. */
+import { join } from '@std/path'
+import type { ResponseHead } from '../../src/isolate/message.ts'
+import { type IsolatedRoute, planPrograms, type Program, PROGRAM_FILE } from '../../src/isolate/program.ts'
+import { createSeed, encodeRequest } from '../../src/isolate/request_frame.ts'
+import { decodeResponse } from '../../src/isolate/response_frame.ts'
+import { HEAD_BYTES, readHead, RESPONSE, WIDEST } from '../../src/isolate/wire.ts'
+
+/** A guest that runs. */
+export interface Guest {
+  readonly program: Program
+  readonly process: Deno.ChildProcess
+  readonly writer: WritableStreamDefaultWriter<Uint8Array<ArrayBuffer>>
+  readonly reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>
+  /** What it wrote to fd 2, whole once it has ended. */
+  readonly errors: Promise<string>
+  left: Uint8Array<ArrayBuffer>
+}
+
+/** A request in few words. */
+export interface Ask {
+  readonly file?: string
+  readonly method?: string
+  /** Path with query. */
+  readonly path?: string
+  readonly headers?: readonly (readonly [string, string])[]
+  readonly body?: string | Uint8Array<ArrayBuffer>
+  readonly more?: Readonly<Record<string, unknown>>
+}
+
+/** A folder of route files, removed at the end. Import maps of the project hold inside. */
+export async function withRoutes(
+  files: Readonly<Record<string, string>>,
+  run: (folder: string) => Promise<void>,
+): Promise<void> {
+  const folder = await Deno.makeTempDir()
+  try {
+    for (const [name, text] of Object.entries(files)) await Deno.writeTextFile(join(folder, name), text)
+    await run(folder)
+  } finally {
+    await Deno.remove(folder, { recursive: true })
+  }
+}
+
+/** Routes of the files in a folder: pattern and methods as their text shows them. */
+export function toRoutes(folder: string, files: Readonly<Record<string, string>>): IsolatedRoute[] {
+  return Object.entries(files).filter(([name]) => !name.startsWith('_')).map(([name, text]) => ({
+    file: name,
+    path: join(folder, name),
+    pattern: `/${name.replace(/\.\w+$/, '').replaceAll('.', '/')}`,
+    methods: [...text.matchAll(/^\s*export (?:async )?(?:function|const) ([A-Z]+)\b/gm)].map(([, method]) =>
+      method
+    ).sort(),
+    mount: /^\s*export default/m.test(text),
+  }))
+}
+
+/** Boots the only program of these files. */
+export async function withGuest(
+  files: Readonly<Record<string, string>>,
+  run: (guest: Guest) => Promise<void>,
+): Promise<void> {
+  await withRoutes(files, async (folder) => {
+    const { programs: [program], failures } = await planPrograms(toRoutes(folder, files))
+    for (const { error } of failures) throw error
+    const path = join(folder, PROGRAM_FILE)
+    await Deno.writeFile(path, program.bundle.code)
+    const guest = startGuest(program, path)
+    try {
+      await run(guest)
+    } finally {
+      await endGuest(guest)
+    }
+  })
+}
+
+function startGuest(program: Program, path: string): Guest {
+  const process = new Deno.Command(Deno.execPath(), {
+    args: [...program.args.slice(0, -1), path],
+    env: program.env,
+    clearEnv: true,
+    stdin: 'piped',
+    stdout: 'piped',
+    stderr: 'piped',
+  }).spawn()
+  return {
+    program,
+    process,
+    writer: process.stdin.getWriter(),
+    reader: process.stdout.getReader(),
+    errors: new Response(process.stderr).text(),
+    left: new Uint8Array(0),
+  }
+}
+
+/** Ends a guest by the end of its input, and gives its exit code. */
+export async function endGuest({ writer, reader, process }: Guest): Promise<number> {
+  await writer.close().catch(() => {})
+  await reader.cancel()
+  return (await process.status).code
+}
+
+/** Sends a frame's bytes and reads the frame that answers. Throws when the guest ends instead. */
+export async function exchange(
+  guest: Guest,
+  frame: Uint8Array<ArrayBuffer>,
+): Promise<Uint8Array<ArrayBuffer>> {
+  await guest.writer.write(frame)
+  await fill(guest, HEAD_BYTES)
+  const { headerBytes, bodyBytes } = readHead(guest.left.subarray(0, HEAD_BYTES), RESPONSE)
+  const end = HEAD_BYTES + headerBytes + bodyBytes
+  await fill(guest, end)
+  const answer = guest.left.slice(0, end)
+  guest.left = guest.left.slice(end)
+  return answer
+}
+
+async function fill(guest: Guest, wanted: number): Promise<void> {
+  const chunks = [guest.left]
+  let have = guest.left.length
+  while (have < wanted) {
+    const { value, done } = await guest.reader.read()
+    if (done) throw new Error(`The guest ended: ${await guest.errors}`)
+    chunks.push(value)
+    have += value.length
+  }
+  const bytes = new Uint8Array(have)
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.length
+  }
+  guest.left = bytes
+}
+
+/** An answer, its body as text. */
+export interface Answered {
+  readonly head: ResponseHead
+  readonly text: string
+}
+
+/** Sends a request to a handler and reads its answer. */
+export async function ask(guest: Guest, request: Ask): Promise<Answered> {
+  const { head, body } = decodeResponse(await exchange(guest, toFrame(guest.program, request)), WIDEST)
+  return { head, text: new TextDecoder().decode(body) }
+}
+
+/** The frame of a request. */
+export function toFrame(program: Program, request: Ask): Uint8Array<ArrayBuffer> {
+  const { method = 'GET', path = '/', headers = [], body = '', more = {} } = request
+  const { file = program.handlers[0].route.file } = request
+  const handler = program.handlers.findIndex((entry) =>
+    entry.route.file === file && (entry.method ?? method) === method
+  )
+  if (handler === -1) throw new TypeError(`no handler for ${method} of ${file}`)
+  const url = `http://localhost${path}`
+  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
+  const head = { handler, method, url, path: path.split('?')[0], headers, seed: createSeed(), ...more }
+  return encodeRequest(head, bytes)
+}

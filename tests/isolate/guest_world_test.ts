@@ -1,0 +1,154 @@
+import { assert, assertEquals, assertMatch, assertNotEquals } from '@std/assert'
+import { encodeControl } from '../../src/isolate/request_frame.ts'
+import { chachaBlock, setUp } from '../../src/isolate/guest/random.ts'
+import { ask, exchange, withGuest } from './guest_process.ts'
+
+const CHANCE = `
+  export const isolated = true
+  export function GET(ctx) {
+    const random = Array.from({ length: 200 }, () => Math.random())
+    const ids = [crypto.randomUUID(), crypto.randomUUID()]
+    const odd = [...crypto.getRandomValues(new Uint8Array(3))]
+    return ctx.send.json({ random, ids, odd, more: [...crypto.getRandomValues(new Uint16Array(300))], after: Math.random() })
+  }
+  export function POST(ctx) {
+    const kinds = [new Float32Array(1), new Uint8Array(65537), [], null].map((value) => {
+      try { crypto.getRandomValues(value); return 'none' } catch (error) { return error.name }
+    })
+    const big = crypto.getRandomValues(new Uint8Array(65536))
+    return ctx.send.json({ kinds, sum: big.reduce((a, b) => a + b, 0), big: [...crypto.getRandomValues(new BigUint64Array(1))].map(String) })
+  }`
+
+Deno.test('chance is new with every seed, and the same with the same', async () => {
+  await withGuest({ 'chance.ts': CHANCE }, async (guest) => {
+    const draw = async (seed: string) => JSON.parse((await ask(guest, { more: { seed } })).text)
+    const first = await draw('ab'.repeat(32))
+    const second = await draw('ab'.repeat(31) + 'ac')
+    assertEquals(await draw('ab'.repeat(32)), first)
+    for (const { random, ids, odd, more, after } of [first, second]) {
+      assert(random.every((value: number) => value >= 0 && value < 1))
+      assertEquals(new Set([...random, after]).size, 201)
+      const mean = random.reduce((a: number, b: number) => a + b) / 200
+      assert(mean > 0.4 && mean < 0.6, `mean ${mean}`)
+      for (const id of ids) {
+        assertMatch(id, /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/)
+      }
+      assertNotEquals(ids[0], ids[1])
+      assertEquals(odd.length, 3)
+      assert(new Set(more).size > 280)
+    }
+    assertEquals(first.random.filter((value: number) => second.random.includes(value)), [])
+    assertNotEquals(first.ids, second.ids)
+  })
+})
+
+Deno.test('getRandomValues refuses what the specification refuses', async () => {
+  await withGuest({ 'chance.ts': CHANCE }, async (guest) => {
+    const { kinds, sum, big } = JSON.parse((await ask(guest, { method: 'POST' })).text)
+    assertEquals(kinds, ['TypeMismatchError', 'QuotaExceededError', 'TypeMismatchError', 'TypeMismatchError'])
+    assert(Math.abs(sum / 65536 - 127.5) < 3, `mean ${sum / 65536}`)
+    assertMatch(big[0], /^\d{10,}$/)
+    assertEquals((await exchange(guest, encodeControl({ control: 'draw', count: 20_000 }))).length, 16 + 2)
+    assertEquals((await ask(guest, {})).head.status, 200)
+  })
+})
+
+Deno.test('chachaBlock gives the block of RFC 8439, section 2.3.2', () => {
+  const state = new Uint32Array(16)
+  setUp(state)
+  const key = new Uint8Array(state.buffer, 16, 32)
+  for (let i = 0; i < 32; i++) key[i] = i
+  state[12] = 1
+  state[13] = 0x09000000
+  state[14] = 0x4a000000
+  const out = new Uint32Array(16)
+  chachaBlock(state, out)
+  assertEquals(
+    new Uint8Array(out.buffer).toHex(),
+    '10f1e7e4d13b5915500fdd1fa32071c4c7d1f4c733c068030422aa9ac3d46c4e' +
+      'd2826446079faa0914c2d705d98b02a2b5129cd1de164eb9cbd083e8a2503c4e',
+  )
+})
+
+Deno.test('a handler reaches nothing of the host', async () => {
+  const files = {
+    'reach.ts': `
+      export const isolated = { env: ['MAYFLY_TEST_SEEN', 'MAYFLY_TEST_MISSING'] }
+      const tries = {
+        read: () => Deno.readTextFileSync('/etc/passwd'), write: () => Deno.writeTextFileSync('/tmp/x', ''),
+        net: () => fetch('http://127.0.0.1:8099/'), listen: () => Deno.listen({ port: 0 }), run: () => new Deno.Command('/bin/true').outputSync(),
+        ffi: () => Deno.dlopen('/lib/x.so', {}), env: () => Deno.env.get('HOME'), envs: () => Deno.env.toObject(), sys: () => Deno.hostname(),
+        code: () => import(String('file:///etc/hosts')), remote: () => import(String('https://localhost:1/x.ts')), 
+      }
+      export async function GET(ctx) {
+        const names = {}
+        for (const [name, attempt] of Object.entries(tries)) {
+          try { await attempt(); names[name] = 'done' } catch (error) { names[name] = error.name }
+        }
+        return ctx.send.json({ names, seen: Deno.env.get('MAYFLY_TEST_SEEN'), missing: Deno.env.get('MAYFLY_TEST_MISSING') ?? null })
+      }`,
+  }
+  Deno.env.set('MAYFLY_TEST_SEEN', 'yes')
+  try {
+    await withGuest(files, async (guest) => {
+      const { names, seen, missing } = JSON.parse((await ask(guest, {})).text)
+      assertEquals([seen, missing], ['yes', null])
+      const { code, remote, ...refused } = names
+      assertEquals(
+        Object.values(refused),
+        new Array(Object.keys(refused).length).fill('NotCapable'),
+        JSON.stringify(names),
+      )
+      assert(
+        [code, remote].every((name) => name === 'TypeError' || name === 'NotCapable'),
+        JSON.stringify(names),
+      )
+    })
+  } finally {
+    Deno.env.delete('MAYFLY_TEST_SEEN')
+  }
+})
+
+Deno.test('an untouched response of ctx.send behaves as a Response when it is used', async () => {
+  const files = {
+    'lazy.ts': `
+      export const isolated = true
+      const members = (r) => ({
+        status: r.status, ok: r.ok, type: r.type, url: r.url, redirected: r.redirected, statusText: r.statusText, used: r.bodyUsed,
+        headers: [...r.headers], tag: String(r), is: r instanceof Response,
+      })
+      export async function GET(ctx) {
+        const make = [() => ctx.send.json({ a: 1 }), () => ctx.send.text('té'), () => ctx.send.html('<b>')]
+        const real = [() => Response.json({ a: 1 }), () => new Response('té', { headers: { 'content-type': 'text/plain; charset=utf-8' } }),
+          () => new Response('<b>', { headers: { 'content-type': 'text/html; charset=utf-8' } })]
+        const rows = []
+        for (const [index, each] of make.entries()) {
+          const one = each(), other = real[index]()
+          rows.push([members(one), members(other)])
+          rows.push([await one.clone().text(), await other.clone().text()])
+          rows.push([(await one.bytes()).length, (await other.bytes()).length])
+          rows.push([one.bodyUsed, other.bodyUsed])
+          rows.push([await new Response(each().body, each()).text(), await real[index]().text()])
+        }
+        return new Response(JSON.stringify(rows))
+      }
+      export function POST(ctx) { const r = ctx.send.json(1); r.headers.set('x-a', 'b'); return r }
+      export function HEAD(ctx) { return ctx.send.json({ a: 'é' }) }
+      export function PUT(ctx) { const r = ctx.send.text('late'); ctx.set.header('x-late', '1'); return r }`,
+  }
+  await withGuest(files, async (guest) => {
+    for (const [one, other] of JSON.parse((await ask(guest, {})).text)) {
+      assertEquals(one, other)
+    }
+    assertEquals((await ask(guest, { method: 'POST' })).head.headers, [['content-type', 'application/json'], [
+      'x-a',
+      'b',
+    ]])
+    const head = await ask(guest, { method: 'HEAD' })
+    assertEquals(head, {
+      head: { status: 200, headers: [['content-length', '10'], ['content-type', 'application/json']] },
+      text: '',
+    })
+    assertEquals((await ask(guest, { method: 'PUT' })).head.pending?.single, [['x-late', '1']])
+  })
+})
