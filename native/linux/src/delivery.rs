@@ -174,6 +174,14 @@ impl Kernel {
     pub(crate) fn interrupt<M: Machine>(&mut self, m: &mut M, deadline: Option<u64>) -> Answer {
         let mut registers = m.registers();
         let call = Call::from_registers(&registers);
+        // A write that moved some bytes has succeeded.
+        if let Some(moved) = self
+            .thread()
+            .map(|thread| thread.moved)
+            .filter(|&moved| moved != 0)
+        {
+            return Ok(Done::Value(moved));
+        }
         let again = self.thread().is_some_and(|thread| {
             let set = (thread.pending.set() | self.process.pending.set()) & !thread.mask;
             let disposition = self.process.dispositions[set.trailing_zeros().min(63) as usize];

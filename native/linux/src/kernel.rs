@@ -419,6 +419,9 @@ impl Kernel {
                 return None;
             }
         };
+        if self.thread().is_some_and(|thread| thread.moved != 0) {
+            self.thread_mut().into_iter().for_each(|thread| thread.moved = 0);
+        }
         m.set_registers(&Registers {
             rax: value,
             ..m.registers()

@@ -62,6 +62,8 @@ pub struct Thread {
     pub vector: Option<Arc<Vec<u8>>>,
     /// What it waits for; `None` when it can run.
     pub wait: Option<Wait>,
+    /// Bytes that a blocking write moved already; the call goes on behind them after its wait.
+    pub moved: u64,
     /// Word to clear and wake when it ends.
     pub clear_tid: u64,
     /// Head of its list of robust futexes.
@@ -89,6 +91,7 @@ impl Thread {
             gs_base: 0,
             vector: None,
             wait: None,
+            moved: 0,
             clear_tid: 0,
             robust_list: 0,
             mask: 0,

@@ -309,13 +309,9 @@ impl Kernel {
             // One byte over the limit is enough to go over it.
             FileKind::Output => self.limits.output_bytes as u64 + 1,
             FileKind::Regular { .. } => self.limits.file_bytes + 1,
-            FileKind::Stream(_) if sum > 0 => match self.files.stream_takes(file, sum.min(MOVE_MAX) as usize)
-            {
-                Ok(room) => room as u64,
-                Err(Errno::EAGAIN) => return self.wait_or_again(file, event::OUT, open.nonblocking()),
-                Err(Errno::EPIPE) => return self.broken_pipe(),
-                Err(errno) => return Err(errno),
-            },
+            FileKind::Stream(_) if sum > 0 => {
+                return self.write_to_stream(m, file, parts, open.nonblocking(), false);
+            }
             FileKind::Device(Device::Null | Device::Zero | Device::Random) => return value(sum),
             FileKind::Device(Device::Full) if sum > 0 => return Err(Errno::ENOSPC),
             _ => GATHER_MAX,
@@ -335,6 +331,54 @@ impl Kernel {
             }
         }
         self.write_bytes(m, file, &bytes, at)
+    }
+
+    /// Writes to a stream; a blocking call waits until all bytes have moved. `quiet`: no SIGPIPE.
+    pub(super) fn write_to_stream(
+        &mut self,
+        m: &mut impl Machine,
+        file: usize,
+        parts: &[[u64; 2]],
+        nonblocking: bool,
+        quiet: bool,
+    ) -> Answer {
+        let before = self.thread().map_or(0, |thread| thread.moved);
+        let sum = parts.iter().map(|part| part[1]).sum::<u64>().min(MOVE_MAX);
+        let room = match self.files.stream_takes(file, (sum - before.min(sum)) as usize) {
+            Ok(room) => room,
+            Err(Errno::EAGAIN) => return self.wait_or_again(file, event::OUT, nonblocking),
+            Err(_) if before > 0 => return value(before),
+            Err(Errno::EPIPE) if quiet => return Err(Errno::EPIPE),
+            Err(Errno::EPIPE) => return self.broken_pipe(),
+            Err(errno) => return Err(errno),
+        };
+        let (mut bytes, mut skip) = (Vec::new(), before);
+        for &[address, length] in parts {
+            let skipped = skip.min(length);
+            skip -= skipped;
+            let start = bytes.len();
+            bytes.resize(start + ((length - skipped) as usize).min(room - start), 0);
+            match self
+                .space
+                .read(m, address.wrapping_add(skipped), &mut bytes[start..])
+            {
+                Err(Errno::EFAULT) if before + start as u64 > 0 => {
+                    bytes.truncate(start);
+                    self.files.write_stream(file, &bytes);
+                    return value(before + start as u64);
+                }
+                other => other?,
+            }
+        }
+        self.files.write_stream(file, &bytes);
+        let moved = before + bytes.len() as u64;
+        if nonblocking || moved >= sum {
+            return value(moved);
+        }
+        self.thread_mut()
+            .into_iter()
+            .for_each(|thread| thread.moved = moved);
+        self.wait_or_again(file, event::OUT, false)
     }
 
     /// The answer of a write that nobody will read: EPIPE, and SIGPIPE to the writer.
@@ -381,10 +425,7 @@ impl Kernel {
                 }
                 value(done)
             }
-            FileKind::Stream(_) => {
-                self.files.write_stream(file, bytes);
-                value(count)
-            }
+            FileKind::Stream(_) => value(count),
             FileKind::Event { count: old, .. } => {
                 let Some(added) = bytes.first_chunk().map(|bytes| u64::from_le_bytes(*bytes)) else {
                     return Err(Errno::EINVAL);
@@ -431,7 +472,12 @@ impl Kernel {
         let own = match &mut open.kind {
             FileKind::Regular { offset, .. } | FileKind::Text { offset, .. } => offset,
             FileKind::Directory { listed, .. } => listed,
-            FileKind::Device(_) => return ZERO,
+            FileKind::Device(_)
+            | FileKind::Event { .. }
+            | FileKind::Timer { .. }
+            | FileKind::Epoll { .. } => {
+                return ZERO;
+            }
             _ => return Err(Errno::ESPIPE),
         };
         let base = match whence {

@@ -302,6 +302,9 @@ impl Kernel {
             n::setitimer => self.sys_setitimer(m, a[0], a[1], a[2]),
             n::getitimer => self.sys_getitimer(m, a[0], a[1]),
 
+            // Known, and every libc does without.
+            n::rseq | n::io_uring_setup => Err(Errno::ENOSYS),
+
             other => {
                 self.statistics.count_unknown(other);
                 Err(Errno::ENOSYS)

@@ -288,7 +288,8 @@ impl Kernel {
     }
 
     pub(super) fn sys_getcwd(&mut self, m: &mut impl Machine, into: u64, length: u64) -> Answer {
-        if !self.vfs.is_directory(self.process.folder) {
+        if !matches!(self.vfs.node(self.process.folder), Some(node) if node.links > 0 || self.process.folder == crate::vfs::ROOT)
+        {
             return Err(Errno::ENOENT);
         }
         let mut path = self.vfs.path_of(self.process.folder);

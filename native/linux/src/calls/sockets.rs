@@ -45,23 +45,13 @@ impl Kernel {
         let file = self.socket(fd)?;
         let nonblocking =
             flags & DONT_WAIT != 0 || self.files.file(file).is_some_and(|open| open.nonblocking());
-        let sum = parts.iter().map(|part| part[1]).sum::<u64>().min(1 << 30) as usize;
-        let room = match self.files.stream_takes(file, sum) {
-            Ok(room) => room,
-            Err(Errno::EAGAIN) => return self.wait_or_again(file, event::OUT, nonblocking),
+        let quiet = flags & NO_SIGNAL != 0;
+        match self.write_to_stream(m, file, parts, nonblocking, quiet) {
             // A socket that was shut for writing.
-            Err(Errno::EPIPE | Errno::EBADF) if flags & NO_SIGNAL != 0 => return Err(Errno::EPIPE),
-            Err(Errno::EPIPE | Errno::EBADF) => return self.broken_pipe(),
-            Err(errno) => return Err(errno),
-        };
-        let mut bytes = Vec::new();
-        for &[address, length] in parts {
-            let start = bytes.len();
-            bytes.resize(start + (length as usize).min(room - start), 0);
-            self.space.read(m, address, &mut bytes[start..])?;
+            Err(Errno::EBADF) if quiet => Err(Errno::EPIPE),
+            Err(Errno::EBADF) => self.broken_pipe(),
+            other => other,
         }
-        self.files.write_stream(file, &bytes);
-        value(bytes.len() as u64)
     }
 
     fn receive_parts(&mut self, m: &mut impl Machine, fd: u64, parts: &[[u64; 2]], flags: u64) -> Answer {

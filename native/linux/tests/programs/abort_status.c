@@ -1,0 +1,2 @@
+#include "check.h"
+int main(void) { puts("aborting"); fflush(stdout); abort(); }

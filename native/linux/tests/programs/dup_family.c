@@ -1,0 +1,40 @@
+#include "check.h"
+int main(void) {
+    int p[2];
+    pipe(p);
+    int d = dup(p[0]);
+    SHOW(d - p[0]);
+    CALL(dup2(p[0], 50));
+    CALL(dup2(50, 50));
+    CALL(dup3(50, 50, 0));
+    CALL(dup3(50, 51, O_CLOEXEC));
+    CALL(fcntl(51, F_GETFD));
+    CALL(fcntl(50, F_GETFD));
+    CALL(dup3(50, 52, 1));
+    CALL(dup2(99, 60));
+    CALL(dup2(99, 99));
+    CALL(dup2(p[0], -1));
+    CALL(dup(-1));
+    CALL(fcntl(p[0], F_DUPFD, 70));
+    CALL(fcntl(p[0], F_DUPFD, 70));
+    CALL(fcntl(p[0], F_DUPFD_CLOEXEC, 70));
+    CALL(fcntl(72, F_GETFD));
+    CALL(fcntl(72, F_SETFD, 0));
+    CALL(fcntl(72, F_GETFD));
+    CALL(fcntl(p[0], F_DUPFD, -1));
+    CALL(fcntl(p[0], 9999));
+    CALL(fcntl(999, F_GETFD));
+    write(p[1], "abcdef", 6);
+    char b[2];
+    CALL(read(50, b, 2)); CALL(read(70, b, 2)); CALL(read(p[0], b, 2));
+    CALL(syscall(SYS_close_range, 70, 80, 0));
+    CALL(fcntl(70, F_GETFD));
+    CALL(syscall(SYS_close_range, 80, 70, 0));
+    CALL(close(50));
+    CALL(close(50));
+    int n = open("/dev/null", O_RDONLY);
+    int e = dup(n);
+    CALL(fcntl(e, F_SETFL, O_NONBLOCK));
+    CALL(fcntl(n, F_GETFL) & O_NONBLOCK);
+    return 0;
+}

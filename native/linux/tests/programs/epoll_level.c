@@ -1,0 +1,44 @@
+#include "check.h"
+int main(void) {
+    int e = epoll_create1(0), p[2];
+    pipe(p);
+    struct epoll_event v = {EPOLLIN, {.u64 = 0x1122334455667788}}, out[4];
+    CALL(epoll_ctl(e, EPOLL_CTL_ADD, p[0], &v));
+    CALL(epoll_ctl(e, EPOLL_CTL_ADD, p[0], &v));
+    CALL(epoll_wait(e, out, 4, 0));
+    write(p[1], "ab", 2);
+    CALL(epoll_wait(e, out, 4, 0));
+    SHOW(out[0].events); SHOW(out[0].data.u64 == 0x1122334455667788);
+    CALL(epoll_wait(e, out, 4, -1));
+    char b[10];
+    read(p[0], b, 1);
+    CALL(epoll_wait(e, out, 4, 0));
+    read(p[0], b, 1);
+    CALL(epoll_wait(e, out, 4, 0));
+    v.events = EPOLLOUT;
+    CALL(epoll_ctl(e, EPOLL_CTL_ADD, p[1], &v));
+    CALL(epoll_wait(e, out, 4, 0));
+    SHOW(out[0].events);
+    v.events = 0;
+    CALL(epoll_ctl(e, EPOLL_CTL_MOD, p[1], &v));
+    CALL(epoll_wait(e, out, 4, 0));
+    close(p[1]);
+    CALL(epoll_wait(e, out, 4, 0));
+    SHOW(out[0].events);
+    CALL(epoll_ctl(e, EPOLL_CTL_DEL, p[0], NULL));
+    CALL(epoll_ctl(e, EPOLL_CTL_DEL, p[0], NULL));
+    CALL(epoll_ctl(e, EPOLL_CTL_MOD, p[0], &v));
+    CALL(epoll_ctl(e, 99, p[0], &v));
+    CALL(epoll_ctl(e, EPOLL_CTL_ADD, e, &v));
+    CALL(epoll_ctl(p[0], EPOLL_CTL_ADD, e, &v));
+    CALL(epoll_ctl(e, EPOLL_CTL_ADD, 999, &v));
+    CALL(epoll_ctl(999, EPOLL_CTL_ADD, p[0], &v));
+    CALL(epoll_ctl(e, EPOLL_CTL_ADD, p[0], (void *)8));
+    CALL(epoll_wait(e, out, 0, 0));
+    CALL(epoll_wait(e, out, -1, 0));
+    CALL(epoll_wait(p[0], out, 1, 0));
+    CALL(epoll_wait(999, out, 1, 0));
+    CALL(epoll_create(0));
+    CALL(epoll_create1(12345));
+    return 0;
+}

@@ -1,0 +1,30 @@
+#include "check.h"
+static volatile int count;
+static void on(int s) { count++; }
+static pthread_t main_;
+static void *poke(void *x) { for (int i = 0; i < 6; i++) { usleep(10000); pthread_kill(main_, SIGUSR1); } return NULL; }
+int main(void) {
+    struct sigaction a = {.sa_handler = on};
+    sigaction(SIGUSR1, &a, NULL);
+    main_ = pthread_self();
+    pthread_t t;
+    int p[2];
+    char b[4];
+    pipe(p);
+    pthread_create(&t, NULL, poke, NULL);
+    CALL(read(p[0], b, 1));
+    struct timespec w = {5, 0}, left = {0};
+    CALL(nanosleep(&w, &left));
+    SHOW(left.tv_sec);
+    CALL(poll(NULL, 0, 5000));
+    CALL(pause());
+    a.sa_flags = SA_RESTART;
+    sigaction(SIGUSR1, &a, NULL);
+    CALL(poll(NULL, 0, 5000));
+    struct timespec z = {0};
+    CALL(syscall(SYS_futex, &count, FUTEX_WAIT, count, &w));
+    pthread_join(t, NULL);
+    SHOW(count);
+    (void)z;
+    return 0;
+}

@@ -1,0 +1,164 @@
+//! The personality against real Linux: small C programs run natively and in a machine, and must print and end alike.
+//!
+//! The programs are native/linux/tests/programs/*.c. Each prints what its calls answered; none depends on addresses, ids or the user.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What every program can read on its fd 0.
+const INPUT: &[u8] = b"some input\n";
+
+/// Why this machine cannot run the comparison.
+fn missing() -> Option<&'static str> {
+    if File::options().read(true).write(true).open("/dev/kvm").is_err() {
+        return Some("/dev/kvm is missing or closed to this user");
+    }
+    match Command::new("gcc")
+        .arg("--version")
+        .stdout(Stdio::null())
+        .status()
+    {
+        Ok(_) => None,
+        Err(_) => Some("gcc is missing"),
+    }
+}
+
+/// What a run of a program shows: its output and the status that a shell would show.
+fn run(mut command: Command) -> (String, i32) {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    // A program that reads nothing may be gone already.
+    let fed = child.stdin.take().expect("a pipe").write_all(INPUT);
+    drop(fed);
+    let output = child.wait_with_output().expect("the program ends");
+    let status = output
+        .status
+        .code()
+        .or(output.status.signal().map(|signal| 128 + signal));
+    (
+        String::from_utf8_lossy(&output.stdout).into_owned(),
+        status.expect("a status"),
+    )
+}
+
+/// The first lines that differ, one run beside the other.
+fn difference(native: &str, guest: &str) -> String {
+    let pairs = native.lines().map(Some).chain(std::iter::repeat(None));
+    let pairs = pairs.zip(guest.lines().map(Some).chain(std::iter::repeat(None)));
+    let different = pairs
+        .take_while(|pair| *pair != (None, None))
+        .find(|(native, guest)| native != guest);
+    match different {
+        Some((native, guest)) => format!("native: {native:?}\n  guest:  {guest:?}"),
+        None => "the same lines".to_owned(),
+    }
+}
+
+/// Compiles a program and runs it both ways; what differs, if anything.
+fn compare(source: &Path, folder: &Path, link: &[&str]) -> Result<(), String> {
+    let name = source.file_stem().expect("a name").to_string_lossy().into_owned();
+    let program = folder.join(&name);
+    let built = Command::new("gcc")
+        .args(["-O1", "-w", "-o"])
+        .arg(&program)
+        .arg(source)
+        .args(link)
+        .args(["-lpthread", "-lm"])
+        .status()
+        .map_err(|error| format!("{name}: starting gcc: {error}"))?;
+    if !built.success() {
+        return Err(format!("{name}: gcc refuses it"));
+    }
+    let (native, native_status) = run(Command::new(&program));
+    let mut machine = Command::new(env!("CARGO_BIN_EXE_mayfly-vm"));
+    machine.arg("run").arg(&program);
+    let (guest, guest_status) = run(machine);
+    fs::remove_file(&program).map_err(|error| format!("{name}: removing it: {error}"))?;
+    if (&native, native_status) == (&guest, guest_status) {
+        return Ok(());
+    }
+    let lines = difference(&native, &guest);
+    Err(format!(
+        "{name} {link:?}: native status {native_status}, guest status {guest_status}\n  {lines}"
+    ))
+}
+
+/// All the programs' sources.
+fn sources() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../linux/tests/programs");
+    let mut sources: Vec<PathBuf> = fs::read_dir(folder)
+        .expect("the folder of the programs")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "c"))
+        .collect();
+    sources.sort();
+    sources
+}
+
+fn compare_all(sources: &[PathBuf], link: &[&str], label: &str) {
+    if let Some(why) = missing() {
+        println!("skipped: {why}");
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("mayfly-programs-{label}-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a temporary folder");
+    let failures: Vec<String> = sources
+        .iter()
+        .filter_map(|source| compare(source, &folder, link).err())
+        .collect();
+    fs::remove_dir_all(&folder).expect("the folder is ours");
+    assert!(
+        failures.is_empty(),
+        "{} of {} differ:\n{}",
+        failures.len(),
+        sources.len(),
+        failures.join("\n")
+    );
+}
+
+#[test]
+fn dynamic_programs_print_what_they_print_on_linux() {
+    let sources = sources();
+    assert!(sources.len() >= 60, "{} programs", sources.len());
+    compare_all(&sources, &[], "dynamic");
+}
+
+/// The programs whose start or libc parts differ most by how they are linked.
+fn a_few() -> Vec<PathBuf> {
+    let chosen = [
+        "mmap_file",
+        "thread_many",
+        "signal_faults",
+        "time_clocks",
+        "mutex_contended",
+        "locale_stdio",
+    ];
+    let sources = sources();
+    let few: Vec<PathBuf> = sources
+        .into_iter()
+        .filter(|source| {
+            chosen
+                .iter()
+                .any(|name| source.file_stem().is_some_and(|stem| stem == *name))
+        })
+        .collect();
+    assert_eq!(few.len(), chosen.len());
+    few
+}
+
+#[test]
+fn static_programs_print_what_they_print_on_linux() {
+    compare_all(&a_few(), &["-static"], "static");
+}
+
+#[test]
+fn static_pie_programs_print_what_they_print_on_linux() {
+    compare_all(&a_few(), &["-static-pie"], "static-pie");
+}
