@@ -10,6 +10,7 @@ use crate::signal::{
     SA_NODEFER, SA_ONSTACK, SA_RESETHAND, SA_RESTART, UNBLOCKABLE, bit, decode_frame, default_action,
     encode_frame, mark_vector, number, unmark_vector,
 };
+use crate::threads::Thread;
 
 /// Bytes below the stack pointer that a function may use without moving it.
 const RED_ZONE: u64 = 128;
@@ -19,6 +20,30 @@ const AUTODISARM: u32 = 1 << 31;
 const HANDLER_CLEARS: u64 = 0x500;
 
 impl Kernel {
+    /// Whether a signal is ignored, by disposition or by default.
+    pub(crate) fn is_ignored(&self, signal: u32) -> bool {
+        match self.process.dispositions[signal as usize - 1].handler {
+            0 => crate::signal::default_action(signal) == crate::signal::DefaultAction::Ignore,
+            handler => handler == 1,
+        }
+    }
+
+    /// Sends a signal to one thread, or to the process.
+    pub(crate) fn send(&mut self, slot: Option<usize>, info: Info) {
+        let blocked = |thread: &Thread| thread.mask & bit(info.signal) != 0;
+        let anyone_blocks = match slot {
+            Some(slot) => self.threads.get(slot).is_some_and(blocked),
+            None => self.threads.iter().all(|(_, thread)| blocked(thread)),
+        };
+        if self.is_ignored(info.signal) && !anyone_blocks {
+            return;
+        }
+        match slot.and_then(|slot| self.threads.get_mut(slot)) {
+            Some(thread) => thread.pending.add(info),
+            None => self.process.pending.add(info),
+        }
+    }
+
     /// Delivers every signal that the running thread does not block.
     pub(crate) fn deliver<M: Machine>(&mut self, m: &mut M) -> Action {
         loop {

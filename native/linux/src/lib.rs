@@ -15,6 +15,7 @@ pub mod limits;
 pub mod machine;
 pub mod mock;
 pub mod random;
+mod schedule;
 pub mod signal;
 pub mod space;
 pub mod stdio;

@@ -3,6 +3,7 @@
 //! A call that must wait answers [`Done::Wait`]; when the wait is over it is made again from the same registers, with a [`Retry`] that
 //! holds the first attempt's deadline. So no call keeps state of its own while it waits.
 
+mod descriptors;
 mod epoll;
 mod events;
 mod futexes;
