@@ -1,0 +1,127 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes } from '@std/assert'
+import { join } from '@std/path'
+import { bundleProgram } from '../../src/isolate/bundle.ts'
+import { ProgramError, stopBundler } from '../../src/isolate/compiler.ts'
+import { ask, withGuest, withRoutes } from './guest_process.ts'
+
+function bundle(path: string) {
+  return bundleProgram({ files: [path], handlers: [{ name: 'a', file: 0, export: 'GET' }], outputBytes: 100 })
+}
+
+Deno.test('a bundle is the same bytes each time and holds no host code', async () => {
+  const source =
+    `import { HttpError } from '@mayfly/mayfly'\nimport './_b.ts'\nexport function GET() { throw new HttpError(400) }`
+  await withRoutes({ 'a.ts': source, '_b.ts': 'export {}' }, async (folder) => {
+    const first = await bundle(join(folder, 'a.ts'))
+    await stopBundler()
+    assertEquals(await bundle(join(folder, 'a.ts')), first)
+    const root = new URL('../../', import.meta.url).pathname
+    const rooms = first.inputs.filter((path) => path.startsWith(`${root}src/`)).map((path) =>
+      path.slice(root.length + 4).split('/')[0]
+    )
+    assertEquals([...new Set(rooms)].sort(), ['context', 'errors', 'events', 'isolate', 'std'])
+    const own = first.inputs.filter((path) => path.includes('/src/isolate/') && !path.includes('/guest/'))
+    assertEquals(own.map((path) => path.split('/').at(-1)), ['message.ts', 'wire.ts'])
+    assert(first.inputs.includes(join(folder, '_b.ts')))
+    assertEquals(first.inputs.includes(`${root}mod.ts`), false)
+  })
+})
+
+Deno.test('bundleProgram names file and line of what cannot be bundled', async () => {
+  const cases: [source: string, line: number, text: string][] = [
+    [`\nimport './missing.ts'`, 2, 'there is no file'],
+    [`import 'no-such-package'`, 1, 'no-such-package'],
+    [`\n\nimport { Router } from '@mayfly/mayfly'\nexport const r = new Router()`, 3, 'No matching export'],
+    [`import { nothing } from './_b.ts'\nexport const n = nothing`, 1, 'No matching export'],
+    [`export const x = 1\nexport const = 2`, 2, 'Expected'],
+    [`import 'npm:mayfly-no-such-package-in-any-lock@1.0.0'`, 1, 'the package is not installed'],
+    [`import 'ftp://x/y.ts'`, 1, `import 'ftp://x/y.ts'`],
+  ]
+  for (const [source, line, text] of cases) {
+    await withRoutes({ 'a.ts': source, '_b.ts': 'export {}' }, async (folder) => {
+      const path = join(folder, 'a.ts')
+      const error = await assertRejects(() => bundle(path), ProgramError, text, source)
+      assertEquals([error.place?.file, error.place?.line], [path, line], error.message)
+      assertStringIncludes(error.message, `${path}:${line}:`)
+    })
+  }
+  await stopBundler()
+})
+
+Deno.test('a guest runs npm packages, Node built-ins, JSON and TypeScript of every kind', async () => {
+  const files = {
+    'all.ts': `
+      import { Hono } from 'npm:hono@4.13.19/tiny'
+      import { cors } from 'hono/cors'
+      import ipaddr from 'ipaddr.js'
+      import { join } from 'node:path'
+      import { Buffer } from 'node:buffer'
+      import data from './_data.json' with { type: 'json' }
+      import { join as joinPath } from '@std/path'
+      import old, { named } from './node_modules/old/index.js'
+      import { Kind } from './_kind.mts'
+      export const isolated = true
+      const later = () => import('./_later.js')
+      const top = await Promise.resolve('top')
+      export async function GET() {
+        return Response.json([typeof Hono, typeof cors, ipaddr.isValid('1.2.3.4'), join('a', 'b'), Buffer.from('x').toString('hex'), data.n,
+          joinPath('c', 'd'), old.sum(1, 2), named, Kind.B, (await later()).default, top])
+      }`,
+    '_data.json': '{"n":5}',
+    '_kind.mts':
+      'export enum Kind { A, B }\nexport abstract class C { constructor(private readonly x: number) {} }',
+    '_later.js': `export default 'later'`,
+  }
+  await withRoutes({}, async (packages) => {
+    await Deno.mkdir(join(packages, 'node_modules/old/lib'), { recursive: true })
+    await Deno.writeTextFile(
+      join(packages, 'node_modules/old/index.js'),
+      `const { sum } = require('./lib')\nconst os = require('os')\nmodule.exports = { sum, named: typeof require('node:events') + os.EOL.length }`,
+    )
+    await Deno.writeTextFile(join(packages, 'node_modules/old/lib/index.js'), `exports.sum = (a, b) => a + b`)
+    const source = files['all.ts'].replace('./node_modules', `${packages}/node_modules`)
+    await withGuest({ ...files, 'all.ts': source }, async (guest) => {
+      const { text, head } = await ask(guest, {})
+      assertEquals(head.error, undefined)
+      assertEquals(JSON.parse(text), [
+        'function',
+        'function',
+        true,
+        'a/b',
+        '78',
+        5,
+        'c/d',
+        3,
+        'function1',
+        1,
+        'later',
+        'top',
+      ])
+    })
+  })
+})
+
+Deno.test('a guest runs modules that came over the network', async () => {
+  const modules: Record<string, string> = {
+    '/main.ts': `import { word } from './word.ts'\nexport const hello: string = 'hello ' + word`,
+    '/word.ts':
+      `export const word: string = 'network'\nexport function fail(): never {\n  throw new Error('far away')\n}`,
+  }
+  await using server = Deno.serve({ port: 0, onListen: () => {} }, (request) => {
+    const text = modules[new URL(request.url).pathname]
+    return text === undefined
+      ? new Response(null, { status: 404 })
+      : new Response(text, { headers: { 'content-type': 'application/typescript' } })
+  })
+  const origin = `http://localhost:${server.addr.port}`
+  const source =
+    `import { hello } from '${origin}/main.ts'\nexport const isolated = true\nexport function GET() { return new Response(hello) }`
+  await withGuest({ 'a.ts': source }, async (guest) => {
+    assertEquals((await ask(guest, {})).text, 'hello network')
+    assertEquals(guest.program.bundle.inputs.some((path) => path.includes('localhost')), false)
+  })
+  await withRoutes({ 'a.ts': `import '${origin}/gone.ts'` }, async (folder) => {
+    await assertRejects(() => bundle(join(folder, 'a.ts')), ProgramError, '/gone.ts')
+  })
+  await stopBundler()
+})

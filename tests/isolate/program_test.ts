@@ -1,0 +1,179 @@
+import { assert, assertEquals, assertNotEquals, assertStringIncludes, assertThrows } from '@std/assert'
+import { join } from '@std/path'
+import { resolveIsolateOptions } from '../../src/isolate/options.ts'
+import { matchPath, samplePath } from '../../src/isolate/path_pattern.ts'
+import { dependsOn, guestArguments, planPrograms } from '../../src/isolate/program.ts'
+import { toHostError } from '../../src/isolate/stack.ts'
+import { planWarmup } from '../../src/isolate/warmup.ts'
+import { readFrame, REQUEST } from '../../src/isolate/wire.ts'
+import { ask, exchange, toRoutes, withGuest, withRoutes } from './guest_process.ts'
+import { decodeResponse } from '../../src/isolate/response_frame.ts'
+import { WIDEST } from '../../src/isolate/wire.ts'
+
+const GET = `export function GET() { return new Response('x') }`
+
+Deno.test('routes of equal options share a program, and a broken one is left out', async () => {
+  const files = {
+    'a.ts': `export const isolated = true\n${GET}`,
+    'b.ts': `export const isolated = { timeoutMs: 1000, warmup: 5 }\n${GET}`,
+    'c.ts': `export const isolated = { ephemeral: false }\n${GET}`,
+    'd.ts': `import './missing.ts'\nexport const isolated = true\n${GET}`,
+    'e.ts': `export const isolated = { timeoutMs: later() }\n${GET}`,
+    'f.ts': `export const isolated = { timeoutMs: -1 }\n${GET}`,
+    'g.ts': `export const isolated = { warmup: [{ path: '/other' }] }\n${GET}`,
+  }
+  await withRoutes(files, async (folder) => {
+    const { programs, failures } = await planPrograms(toRoutes(folder, files))
+    assertEquals(
+      programs.map(({ handlers }) => handlers.map(({ route, method }) => `${route.file} ${method}`)),
+      [['a.ts GET', 'b.ts GET'], ['c.ts GET']],
+    )
+    assertEquals(programs.map(({ options }) => options.ephemeral), [true, false])
+    assertEquals(failures.map(({ route, error }) => [route.file, error.name]), [
+      ['e.ts', 'ProgramError'],
+      ['f.ts', 'RangeError'],
+      ['g.ts', 'TypeError'],
+      ['d.ts', 'ProgramError'],
+    ])
+    assertStringIncludes(failures[0].error.message, '(e.ts:1:')
+    assertEquals(programs[0].warmup.map(({ count }) => count), [200, 5])
+  })
+})
+
+Deno.test('the hash of a program changes with all that the guest sees, and with nothing else', async () => {
+  const files = {
+    'a.ts':
+      `import { x } from './_b.ts'\nexport const isolated = { env: ['MAYFLY_X'] }\nexport function GET() { return new Response(x) }`,
+    '_b.ts': `export const x = '1'`,
+  }
+  await withRoutes(files, async (folder) => {
+    const plan = async (value?: string) =>
+      (await planPrograms(toRoutes(folder, files), { readEnv: () => value })).programs[0]
+    const first = await plan('1')
+    assertEquals((await plan('1')).hash, first.hash)
+    assertEquals(first.id, first.hash.slice(0, 12))
+    assertNotEquals((await plan('2')).hash, first.hash)
+    assertEquals([first.env.MAYFLY_X, (await plan()).env.MAYFLY_X], ['1', undefined])
+    assertEquals([
+      dependsOn(first, new Set([join(folder, '_b.ts')])),
+      dependsOn(first, new Set([join(folder, '_c.ts')])),
+    ], [true, false])
+    await Deno.writeTextFile(join(folder, '_b.ts'), `export const x = '2'`)
+    assertNotEquals((await plan('1')).hash, first.hash)
+  })
+})
+
+Deno.test('guestArguments gives no permission but the named variables', () => {
+  const args = guestArguments(resolveIsolateOptions('a', true), '/program.js')
+  assertEquals([args[0], args.at(-1), args.filter((arg) => arg.startsWith('--allow') || arg === '-A')], [
+    'run',
+    '/program.js',
+    [],
+  ])
+  const named = guestArguments(resolveIsolateOptions('a', { env: ['B', 'A'] }), '/p.js')
+  assertEquals(named.filter((arg) => arg.startsWith('--allow')), ['--allow-env=A,B'])
+})
+
+Deno.test('warm-up frames run through their handlers', async () => {
+  const files = {
+    'a.ts':
+      `export const isolated = true\nconst seen = []\nexport function GET(ctx) { seen.push(ctx.get.header('x-mayfly-warmup')); return ctx.send.json(seen) }
+      export async function POST(ctx) { return ctx.send.json(await ctx.get.json()) }`,
+  }
+  await withGuest(files, async (guest) => {
+    assertEquals(guest.program.warmup.map(({ count }) => count), [200, 200])
+    for (const { frame } of guest.program.warmup) {
+      assertEquals(decodeResponse(await exchange(guest, frame), WIDEST).head.status, 200)
+    }
+    assertEquals((await ask(guest, {})).text, '["1",null]')
+  })
+})
+
+Deno.test('planWarmup makes requests of the pattern or those of the user', () => {
+  const heads = (pattern: string, methods: (string | null)[], value: unknown) =>
+    planWarmup(
+      'a.ts',
+      pattern,
+      methods.map((method, handler) => ({ method, handler })),
+      resolveIsolateOptions('a.ts', value),
+    )
+      .map(({ frame, count }) => {
+        const { header, body } = readFrame(frame, REQUEST)
+        const { handler, method, url, params, warm } = JSON.parse(new TextDecoder().decode(header))
+        assertEquals(warm, true)
+        return [count, handler, method, url, params, new TextDecoder().decode(body)]
+      })
+  assertEquals(heads('/users/[id]', ['GET', 'POST'], { warmup: 3 }), [
+    [3, 0, 'GET', 'http://localhost/users/1', { id: '1' }, ''],
+    [3, 1, 'POST', 'http://localhost/users/1', { id: '1' }, '{}'],
+  ])
+  const warmup = [{ path: '/users/ann?x=1' }, { path: '/users/bob' }, {
+    method: 'PUT',
+    path: '/users/c',
+    body: 'text',
+  }]
+  assertEquals(heads('/users/[id]', ['GET', 'PUT'], { warmup }), [
+    [100, 0, 'GET', 'http://localhost/users/ann?x=1', { id: 'ann' }, ''],
+    [100, 0, 'GET', 'http://localhost/users/bob', { id: 'bob' }, ''],
+    [200, 1, 'PUT', 'http://localhost/users/c', { id: 'c' }, 'text'],
+  ])
+  assertEquals(heads('/app', [null], { warmup: [{ path: '/app/x/y', method: 'DELETE' }] }), [[
+    200,
+    0,
+    'DELETE',
+    'http://localhost/app/x/y',
+    undefined,
+    '',
+  ]])
+  assertEquals(heads('/', ['GET'], { warmup: 0 }), [])
+  for (const path of ['/user/a', '/users/a/b', '/users']) {
+    assertThrows(
+      () => heads('/users/[id]', ['GET'], { warmup: [{ path }] }),
+      TypeError,
+      `GET ${path} is none of its requests`,
+    )
+  }
+  assertThrows(() => heads('/a', ['GET'], { warmup: [{ path: '/a', method: 'POST' }] }), TypeError, 'POST /a')
+})
+
+Deno.test('matchPath and samplePath know every kind of segment', () => {
+  const cases: [pattern: string, sample: string, path: string, params: Record<string, string> | null][] = [
+    ['/', '/', '/', {}],
+    ['/a.b', '/a.b', '/axb', null],
+    ['/[a]/x/[b]', '/1/x/1', '/p%20q/x/2/', { a: 'p q', b: '2' }],
+    ['/docs/[...rest]', '/docs/1', '/docs/a/b', { rest: 'a/b' }],
+    ['/l/[[lang]]', '/l/1', '/l', {}],
+    ['/l/[[lang]]', '/l/1', '/l/de', { lang: 'de' }],
+    ['/user-[id].json', '/user-1.json', '/user-7.json', { id: '7' }],
+    ['/[a]', '/1', '/a/b', null],
+  ]
+  for (const [pattern, sample, path, params] of cases) {
+    assertEquals(samplePath(pattern), sample)
+    assertEquals(
+      matchPath(pattern, path),
+      params === null ? null : Object.assign(Object.create(null), params),
+      `${pattern} ${path}`,
+    )
+    assert(matchPath(pattern, sample) !== null, pattern)
+  }
+})
+
+Deno.test('a stack of a guest names the file and line of the user', async () => {
+  const files = {
+    'deep.ts':
+      `import { fail } from './_lib.ts'\n\ninterface Unused { a: string }\n\nexport const isolated = true\nexport function GET(): Response {\n  return fail('GET')\n}\nexport async function POST() {\n  await null\n  return fail('POST')\n}`,
+    '_lib.ts':
+      `type T = string\n\nexport function fail(what: T): never {\n  const text: T = what\n  throw new RangeError('no ' + text)\n}`,
+  }
+  await withGuest(files, async (guest) => {
+    for (const [method, line] of [['GET', 7], ['POST', 11]] as const) {
+      const error = toHostError(guest.program.stacks, (await ask(guest, { method })).head.error!)
+      const [first, inner, outer, ...rest] = error.stack!.split('\n')
+      assertEquals(first, `RangeError: no ${method}`)
+      assertStringIncludes(inner, '/_lib.ts:5:9)')
+      assertStringIncludes(outer, `/deep.ts:${line}:10)`)
+      assertEquals(rest, [])
+      assertEquals(error.name, 'RangeError')
+    }
+  })
+})
