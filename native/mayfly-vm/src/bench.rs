@@ -1,164 +1,25 @@
-//! What a machine costs here, and the floor below which no request can go.
+//! Measurements.
 
+mod bare;
+mod isolated;
+
+use std::error::Error;
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
-use mayfly_vmm::{
-    Alarm, Backing, Error, Exit, Host, PAGE, Protection, Registers, Result, Snapshot, USER_START, Vm,
-    monotonic_ns,
-};
+use mayfly_vmm::{Alarm, Host};
 
-const CODE: u64 = USER_START;
-const DATA: u64 = 0x4000_0000;
-/// Pages that the reset's measurement writes: what a small request dirties.
-const PAGES: u64 = 32;
-
-/// Writes one word to each of RCX pages from RDI on, then asks: `1: mov %rcx,(%rdi); add $4096,%rdi; dec %rcx; jnz 1b; syscall`,
-/// and from then on only asks: `2: syscall; jmp 2b`.
-const PROGRAM: [u8; 21] = [
-    0x48, 0x89, 0x0f, 0x48, 0x81, 0xc7, 0x00, 0x10, 0x00, 0x00, 0x48, 0xff, 0xc9, 0x75, 0xf1, 0x0f, 0x05,
-    0x0f, 0x05, 0xeb, 0xfc,
-];
-
-/// Measured times in nanoseconds.
-struct Samples(Vec<u64>);
-
-impl Samples {
-    fn take(count: usize, mut once: impl FnMut() -> Result<u64>) -> Result<Samples> {
-        let mut all = Vec::with_capacity(count);
-        for _ in 0..count {
-            all.push(once()?);
-        }
-        all.sort_unstable();
-        Ok(Samples(all))
-    }
-
-    fn at(&self, per_mille: usize) -> f64 {
-        let index = (self.0.len() * per_mille / 1000).min(self.0.len() - 1);
-        self.0[index] as f64 / 1000.0
-    }
-
-    fn print(&self, name: &str) {
-        println!(
-            "{name:<34} p50 {:8.2}  p90 {:8.2}  p99 {:8.2}  us",
-            self.at(500),
-            self.at(900),
-            self.at(990)
-        );
-    }
-}
-
-fn timed(what: impl FnOnce() -> Result<()>) -> Result<u64> {
-    let start = Instant::now();
-    what()?;
-    Ok(start.elapsed().as_nanos() as u64)
-}
-
-fn want_call(exit: Exit) -> Result<()> {
-    match exit {
-        Exit::Syscall => Ok(()),
-        other => Err(Error::UnexpectedExit {
-            what: format!("the measured program: {other:?}"),
-        }),
-    }
-}
-
-fn machine(host: &Arc<Host>) -> Result<Vm> {
-    let mut vm = Vm::new(host, 64 << 20)?;
-    vm.space()
-        .map(CODE, 1, Backing::Bytes(&PROGRAM), Protection::READ_EXECUTE)?;
-    vm.space().map(
-        DATA,
-        PAGES,
-        Backing::Bytes(&vec![1; (PAGES * PAGE) as usize]),
-        Protection::READ_WRITE,
-    )?;
-    vm.set_registers(&Registers {
-        rip: CODE,
-        rdi: DATA,
-        rcx: PAGES,
-        ..Default::default()
-    });
-    Ok(vm)
-}
-
-/// One empty round trip and the copy of the pages: no request can be quicker.
-pub fn floor(snapshot: &Arc<Snapshot>, alarm: &mut Alarm) -> Result<f64> {
-    let mut vm = snapshot.fork()?;
-    want_call(vm.run(alarm)?)?;
-    let trips = Samples::take(5000, || timed(|| want_call(vm.run(alarm)?)))?;
-    trips.print("round trip by system call");
-    let (source, mut target) = (
-        vec![1u8; (PAGES * PAGE) as usize],
-        vec![0u8; (PAGES * PAGE) as usize],
-    );
-    let copies = Samples::take(2000, || {
-        timed(|| {
-            target.copy_from_slice(std::hint::black_box(&source));
-            std::hint::black_box(&mut target);
-            Ok(())
-        })
-    })?;
-    copies.print(&format!("copy of {PAGES} pages"));
-    Ok(trips.at(500) + copies.at(500))
-}
-
-/// Measures and prints.
-pub fn bench() -> Result<()> {
+/// Measures and prints: the bare machine, then stock Deno where its binary is given.
+pub fn bench(deno: Option<&Path>) -> Result<(), Box<dyn Error>> {
     let host = Arc::new(Host::open()?);
     let mut alarm = Alarm::new()?;
-    alarm.set(Some(monotonic_ns() + 120_000_000_000))?;
     println!("flavour {:?}", host.flavour());
-    let snapshot = Arc::new(machine(&host)?.snapshot(64 << 20)?);
-    let floor = floor(&snapshot, &mut alarm)?;
-    println!("{:<34}     {floor:8.2}  us", "floor");
-
-    let mut vm = machine(&host)?;
-    let mut at = 0x5000_0000;
-    let faults = Samples::take(500, || {
-        vm.set_registers(&Registers {
-            rip: CODE,
-            rdi: at,
-            rcx: 1,
-            ..Default::default()
-        });
-        let spent = timed(|| {
-            let Exit::Exception(_) = vm.run(&mut alarm)? else {
-                return want_call(Exit::Kicked);
-            };
-            vm.space().map(at, 1, Backing::Zero, Protection::READ_WRITE)?;
-            want_call(vm.run(&mut alarm)?)
-        });
-        at += PAGE;
-        spent
-    })?;
-    faults.print("page fault, mapped, system call");
-
-    let forks = Samples::take(200, || timed(|| snapshot.fork().map(drop)))?;
-    forks.print("fork and drop");
-    let mut vm = snapshot.fork()?;
-    let first = timed(|| want_call(vm.run(&mut alarm)?))?;
-    println!(
-        "{:<34}     {:8.2}  us",
-        "first request of a fork",
-        first as f64 / 1000.0
-    );
-    vm.reset()?;
-    let mut resets = Vec::new();
-    let runs = Samples::take(5000, || {
-        let run = timed(|| want_call(vm.run(&mut alarm)?))?;
-        resets.push(timed(|| vm.reset().map(drop))?);
-        Ok(run)
-    })?;
-    resets.sort_unstable();
-    let resets = Samples(resets);
-    runs.print(&format!("request that writes {PAGES} pages"));
-    resets.print("its reset");
-    vm.check()?;
-    println!(
-        "{:<34}     {:8.2}  times the floor",
-        "request and reset",
-        (runs.at(500) + resets.at(500)) / floor
-    );
-    Ok(())
+    let floor = bare::bare(&host, &mut alarm)?;
+    match deno {
+        Some(deno) => isolated::isolated(&host, &mut alarm, deno, floor),
+        None => {
+            println!("stock Deno: not measured, give its binary by --deno PATH");
+            Ok(())
+        }
+    }
 }

@@ -15,7 +15,7 @@ usage: mayfly-vm COMMAND
       --mount PATH       a file or directory that the program may read
       --env NAME=VALUE   a variable of its environment, which is empty otherwise
   doctor   say which boundary this host gives, or what is missing
-  bench    measure round trip, fault, fork, reset and their floor
+  bench [--deno PATH]   measure round trip, fault, fork, reset and their floor; with the deno binary, requests too
 ";
 
 fn main() -> ExitCode {
@@ -29,7 +29,16 @@ fn main() -> ExitCode {
             }
         },
         Some("doctor") => doctor::doctor(),
-        Some("bench") => report(bench::bench().map(|()| ExitCode::SUCCESS)),
+        Some("bench") => match &arguments[1..] {
+            [] => report(bench::bench(None).map(|()| ExitCode::SUCCESS)),
+            [flag, path] if flag == "--deno" => {
+                report(bench::bench(Some(path.as_ref())).map(|()| ExitCode::SUCCESS))
+            }
+            [..] => {
+                eprintln!("mayfly-vm: bench: wrong arguments, want none or --deno PATH");
+                ExitCode::from(2)
+            }
+        },
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");
             ExitCode::SUCCESS

@@ -66,17 +66,11 @@ impl Options {
 pub fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Error>> {
     let host = Arc::new(Host::open()?);
     let path = PathBuf::from(&options.command[0]).canonicalize()?;
-    let mut mounts = vec![Mount {
-        guest: path.display().to_string(),
-        host: path.clone(),
-    }];
+    let mut mounts = vec![Mount::host(path.display().to_string(), &path)];
     mounts.extend(library_mounts(&path));
     for mount in &options.mounts {
         let path = PathBuf::from(mount).canonicalize()?;
-        mounts.push(Mount {
-            guest: path.display().to_string(),
-            host: path,
-        });
+        mounts.push(Mount::host(path.display().to_string(), path));
     }
     let folder = std::env::current_dir()?.display().to_string();
     let spec = Spec {
@@ -160,7 +154,10 @@ fn flush(running: &mut Running) -> io::Result<()> {
 fn tell(number: u64, a: [u64; 6], _: &Kernel) {
     let unknown = format!("call {number}");
     let name = mayfly_linux::calls::number::name(number).unwrap_or(&unknown);
-    eprintln!("{name}({:#x}, {:#x}, {:#x}, {:#x}, {:#x}, {:#x})", a[0], a[1], a[2], a[3], a[4], a[5]);
+    eprintln!(
+        "{name}({:#x}, {:#x}, {:#x}, {:#x}, {:#x}, {:#x})",
+        a[0], a[1], a[2], a[3], a[4], a[5]
+    );
 }
 
 #[cfg(test)]

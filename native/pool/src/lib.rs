@@ -7,6 +7,7 @@
 //! ```
 
 mod clock;
+mod deno;
 mod instance;
 mod libraries;
 mod machine;
@@ -18,13 +19,14 @@ mod queue;
 mod running;
 mod spec;
 
+pub use deno::deno_spec;
 pub use instance::Instance;
 pub use libraries::library_mounts;
 pub use machine::Guest;
-pub use mount::{Mount, MountError};
+pub use mount::{Mount, MountError, Source};
 pub use outcome::{Outcome, RequestStats};
 pub use pool::{Completion, Job, Pool, PoolStats};
-pub use program::{BootReport, Program};
+pub use program::{BootReport, Program, Warmup};
 pub use queue::Refused;
 pub use running::{Event, Running};
 pub use spec::{BootError, Limits, Spec};

@@ -21,22 +21,44 @@ const ENTRIES_MAX: usize = 20_000;
 /// Deepest mounted directory.
 const DEPTH_MAX: usize = 32;
 
-/// A host file or directory and where the guest sees it, read-only.
+/// A file or directory and where the guest sees it, read-only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
     /// Absolute path in the guest.
     pub guest: String,
-    /// Path on the host. It must not change while programs use it; replacing it by a rename is fine.
-    pub host: PathBuf,
+    /// What is there.
+    pub source: Source,
+}
+
+/// What a mount shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A path on the host. It must not change while programs use it; replacing it by a rename is fine.
+    Host(PathBuf),
+    /// A file of these bytes.
+    Bytes(Vec<u8>),
 }
 
 impl Mount {
-    /// A mount at the same path on both sides.
-    pub fn same(path: &str) -> Mount {
+    /// A host path.
+    pub fn host(guest: impl Into<String>, host: impl Into<PathBuf>) -> Mount {
         Mount {
-            guest: path.into(),
-            host: path.into(),
+            guest: guest.into(),
+            source: Source::Host(host.into()),
         }
+    }
+
+    /// A file of bytes.
+    pub fn bytes(guest: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Mount {
+        Mount {
+            guest: guest.into(),
+            source: Source::Bytes(bytes.into()),
+        }
+    }
+
+    /// A host path that is the same in the guest.
+    pub fn same(path: &str) -> Mount {
+        Mount::host(path, path)
     }
 }
 
@@ -73,7 +95,10 @@ impl std::error::Error for MountError {}
 pub(crate) fn mount_all(mounts: &[Mount], vm: &mut Vm, vfs: &mut Vfs) -> Result<(), MountError> {
     let mut entries = 0;
     for mount in mounts {
-        mount_one(&mount.guest, &mount.host, vm, vfs, &mut entries, 0)?;
+        match &mount.source {
+            Source::Host(host) => mount_one(&mount.guest, host, vm, vfs, &mut entries, 0)?,
+            Source::Bytes(bytes) => vfs.mount_file(&mount.guest, GuestFile::new(bytes.clone())),
+        }
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result, last};
 use crate::layout::PAGE;
@@ -205,6 +206,34 @@ pub(crate) fn page_faults() -> i64 {
     usage.ru_minflt + usage.ru_majflt
 }
 
+/// Copies a page and prefetches another pair of pages meanwhile, line by line: resets copy scattered pages that are cold in the
+/// first-level cache and the TLB, and the hardware's prefetcher stops at page ends. (A plain `memcpy` takes twice the time there.)
+///
+/// # Safety
+/// `from` is readable and `to` writable for a page, and they do not overlap. The addresses of `next` may be anything.
+pub(crate) unsafe fn copy_page(from: *const u8, to: *mut u8, next: (*const u8, *const u8)) {
+    use std::arch::x86_64::{__m128i, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch, _mm_storeu_si128};
+    for at in (0..PAGE as usize).step_by(64) {
+        // SAFETY: at + 64 is at most a page; the caller vouches for both. A prefetch never faults. SSE2 is part of x86-64.
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(next.0.wrapping_add(at).cast());
+            _mm_prefetch::<_MM_HINT_T0>(next.1.wrapping_add(at).cast());
+            let (from, to) = (from.add(at).cast::<__m128i>(), to.add(at).cast::<__m128i>());
+            let words = [0, 1, 2, 3].map(|i| _mm_loadu_si128(from.add(i)));
+            for (i, word) in words.into_iter().enumerate() {
+                _mm_storeu_si128(to.add(i), word);
+            }
+        }
+    }
+}
+
+/// A number that no other thread of this process has or had.
+pub(crate) fn thread_mark() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    thread_local!(static MARK: u64 = NEXT.fetch_add(1, Ordering::Relaxed));
+    MARK.with(|mark| *mark)
+}
+
 /// The calling thread's id.
 pub(crate) fn thread_id() -> i32 {
     // SAFETY: the call takes nothing and cannot fail.
@@ -234,4 +263,26 @@ pub(crate) fn check(r: libc::c_int) -> io::Result<()> {
 /// Rounds a length up to whole pages for the host.
 pub(crate) fn whole_pages(length: u64) -> Option<usize> {
     usize::try_from(length.checked_add(PAGE - 1)? & !(PAGE - 1)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copy_page_copies_all_and_no_more() {
+        let from: Vec<u8> = (0..4096u32).map(|i| (i * 7 % 251) as u8).collect();
+        let mut to = vec![0u8; 4096 + 64];
+        // SAFETY: both vectors hold a page and are distinct; a prefetch of a null page is harmless.
+        unsafe { copy_page(from.as_ptr(), to.as_mut_ptr(), (ptr::null(), ptr::null())) };
+        assert_eq!(to[..4096], from[..]);
+        assert!(to[4096..].iter().all(|b| *b == 0));
+    }
+
+    #[test]
+    fn thread_mark_differs_between_threads() {
+        let mine = thread_mark();
+        assert_eq!(mine, thread_mark());
+        assert_ne!(mine, std::thread::spawn(thread_mark).join().unwrap());
+    }
 }

@@ -47,10 +47,7 @@ fn guest(linkage: &str) -> Option<String> {
 
 fn spec(path: &str) -> Spec {
     let mut mounts = library_mounts(path.as_ref());
-    mounts.push(Mount {
-        guest: "/program".into(),
-        host: path.into(),
-    });
+    mounts.push(Mount::host("/program", path));
     Spec {
         path: "/program".into(),
         arguments: vec!["program".into()],

@@ -48,7 +48,7 @@ pub(super) struct Fork {
     working_pages: u64,
     /// Page faults of this thread when `working` was complete; -1: it is not.
     faults: i64,
-    thread: i32,
+    thread: u64,
     /// Size of the working set that requests usually need.
     usual: u64,
     strikes: u32,
@@ -100,8 +100,9 @@ impl Vm {
         let Kind::Fork(fork) = &mut self.kind else {
             return Ok(());
         };
-        let thread = sys::thread_id();
-        if fork.faults != sys::page_faults() || fork.thread != thread {
+        let thread = sys::thread_mark();
+        let faults = sys::page_faults();
+        if fork.faults != faults || fork.thread != thread {
             fork.rescan(&self.space)?;
             report.scanned = true;
         }
@@ -119,12 +120,15 @@ impl Vm {
             report.trimmed = true;
             return Ok(());
         }
-        for run in &fork.working {
-            restore(&self.space, &fork.snapshot, *run)?;
-        }
+        restore(&self.space, &fork.snapshot, &fork.working)?;
         fork.since_trim += 1;
         fork.thread = thread;
-        fork.faults = sys::page_faults();
+        // The copy faults only where a page was swapped out since; that shows at the next reset.
+        fork.faults = if report.scanned {
+            sys::page_faults()
+        } else {
+            faults
+        };
         Ok(())
     }
 
@@ -177,7 +181,7 @@ impl Snapshot {
             working: Vec::new(),
             working_pages: 0,
             faults: -1,
-            thread: sys::thread_id(),
+            thread: sys::thread_mark(),
             usual: 0,
             strikes: 0,
             since_trim: 0,
@@ -237,27 +241,31 @@ impl Fork {
     }
 }
 
-/// Copies a run of pages back from the snapshot; behind its end they become zero.
-fn restore(space: &Space, snapshot: &Snapshot, run: Run) -> Result<()> {
-    let private = space.memory().private();
-    let end = run.start + run.length;
-    let from_image = end.min(snapshot.frozen.end).saturating_sub(run.start) as usize;
-    let zero = run.length as usize - from_image;
-    let outside = Error::Broken {
-        what: "the working set leaves guest memory",
+/// Copies runs of pages back from the snapshot; behind its end they become zero.
+fn restore(space: &Space, snapshot: &Snapshot, runs: &[Run]) -> Result<()> {
+    let (private, image) = (space.memory().private(), &snapshot.image);
+    let pages = || {
+        runs.iter()
+            .flat_map(|run| (run.start..run.start + run.length).step_by(PAGE as usize))
     };
-    let Some(target) = private.at(run.start, run.length as usize) else {
-        return Err(outside);
-    };
-    if from_image > 0 {
-        let Some(source) = snapshot.image.at(run.start, from_image) else {
-            return Err(outside);
+    let mut following = pages().skip(1);
+    for page in pages() {
+        let outside = Error::Broken {
+            what: "the working set leaves guest memory",
         };
-        // SAFETY: `at` checked both ranges; they are different mappings; the vCPU does not run.
-        unsafe { std::ptr::copy_nonoverlapping(source, target, from_image) };
+        let target = private.at(page, PAGE as usize).ok_or(outside)?;
+        let next = following.next().unwrap_or(page) as usize;
+        let next = (
+            image.base().wrapping_add(next).cast_const(),
+            private.base().wrapping_add(next).cast_const(),
+        );
+        match image.at(page, PAGE as usize) {
+            // SAFETY: `at` checked both pages; they are of different mappings; the vCPU does not run.
+            Some(source) => unsafe { sys::copy_page(source, target, next) },
+            // SAFETY: `at` checked the page.
+            None => unsafe { std::ptr::write_bytes(target, 0, PAGE as usize) },
+        }
     }
-    // SAFETY: from_image + zero is the length that `at` checked.
-    unsafe { std::ptr::write_bytes(target.add(from_image), 0, zero) };
     Ok(())
 }
 
