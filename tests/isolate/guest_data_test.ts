@@ -148,7 +148,7 @@ Deno.test('the console and Deno.stdout lead to fd 2, as much as a request may wr
       export const isolated = true
       export function GET(ctx) {
         console.log('%s and', 'one', { a: 1 }); console.table([{ b: 2 }]); console.dir([3]); console.error('four')
-        Deno.stdout.writeSync(new TextEncoder().encode('five\\n'))
+        Deno.stdout.writeSync(new TextEncoder().encode('five\\n')); process.stdout.write('six\\n')
         return ctx.send.text('x')
       }
       export function POST(ctx) { for (let i = 0; i < 5000; i++) console.info('x'.repeat(100)); return ctx.send.text('y') }`,
@@ -163,7 +163,7 @@ Deno.test('the console and Deno.stdout lead to fd 2, as much as a request may wr
   })
   const text = await errors!
   assertEquals(text.match(/one and|one \{ a: 1 \}|\[ 3 \]|four|at start/g)?.length, 7, text.slice(0, 500))
-  assertEquals(text.match(/five/g)?.length, 3)
+  assertEquals([text.match(/five/g)?.length, text.match(/six/g)?.length], [3, 3])
   assertStringIncludes(text, 'over 65536 bytes to the console; the rest is dropped')
   assertEquals(text.length < 70_000, true)
 })

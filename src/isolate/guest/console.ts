@@ -13,11 +13,18 @@ export function openConsole(warm: boolean): void {
   left = warm ? -1 : CONSOLE_BYTES
 }
 
-/** Replaces the console, and `Deno.stdout` by `Deno.stderr`. */
+/** Replaces the console, and the other ways to standard output by those to standard error. */
 export function installConsole(): void {
+  Object.defineProperty(Deno, 'stdout', { value: Deno.stderr, configurable: true, enumerable: true })
+  // Before the console: the first use of `process` sets up Node's API, which writes over a console's methods.
+  const { process } = globalThis as unknown as { process: { stderr: unknown } }
+  Object.defineProperty(process, 'stdout', {
+    get: () => process.stderr,
+    configurable: true,
+    enumerable: true,
+  })
   const sink = { write, on: nothing, once: nothing, removeListener: nothing, listenerCount: () => 0 }
   globalThis.console = new Console(sink as never, sink as never) as unknown as typeof globalThis.console
-  Object.defineProperty(Deno, 'stdout', { value: Deno.stderr, configurable: true, enumerable: true })
 }
 
 function write(text: string): boolean {
