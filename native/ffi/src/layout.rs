@@ -1,0 +1,203 @@
+//! Numbers and structures that Deno reads by offset.
+
+use std::fmt::Write;
+use std::mem::{offset_of, size_of};
+
+use mayfly_pool::Outcome;
+
+use crate::abi::{STATUSES, numbers};
+
+numbers! {
+    /// How a request ended.
+    OutcomeCode: u32, OUTCOMES {
+        /// With a response frame.
+        Answered = 0 "answered",
+        /// Its time was over.
+        Timeout = 1 "timeout",
+        /// Its memory was used up.
+        Memory = 2 "memory",
+        /// It wrote more than it may.
+        Output = 3 "output",
+        /// The program ended; `detail` is its status.
+        Exited = 4 "exited",
+        /// The program died; `detail` is the signal.
+        Killed = 5 "killed",
+        /// All its threads wait for ever.
+        Stuck = 6 "stuck",
+        /// It wrote no frame or went over a limit of the personality; the message says which.
+        Misbehaved = 7 "misbehaved",
+        /// The host's fault; the message says what.
+        Failed = 8 "failed",
+    }
+}
+
+numbers! {
+    /// Which bytes of a finished request are read.
+    Part: u32, PARTS {
+        /// The response frame.
+        Response = 0 "response",
+        /// What it wrote to fd 2.
+        Log = 1 "log",
+        /// Words about a bad end.
+        Message = 2 "message",
+    }
+}
+
+/// A flag of a submission: keep the program's state instead of resetting it.
+pub const KEEP: u32 = 1;
+
+/// A request that is done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Completion {
+    /// What the submission returned.
+    pub ticket: i32,
+    /// An [`OutcomeCode`].
+    pub outcome: u32,
+    /// Microseconds in the queue.
+    pub queue_us: f64,
+    /// Microseconds from entering the machine to the answer.
+    pub run_us: f64,
+    /// Microseconds until the machine was clean.
+    pub reset_us: f64,
+    /// Times that the guest left ring 3, up to the most that fits.
+    pub exits: u32,
+    /// Pages that the reset put back.
+    pub dirty_pages: u32,
+    /// Length of the response frame.
+    pub response_bytes: u32,
+    /// Length of what it wrote to fd 2.
+    pub log_bytes: u32,
+    /// Length of the words about a bad end.
+    pub message_bytes: u32,
+    /// Exit status or signal.
+    pub detail: i32,
+    /// Index of the worker.
+    pub worker: u32,
+    /// Always 0.
+    pub reserved: u32,
+}
+
+const _: () = {
+    const SEE: &str = "completion layout: src/isolate/ffi/layout.ts reads these offsets; change both";
+    assert!(size_of::<Completion>() == 64, "{}", SEE);
+    assert!(offset_of!(Completion, ticket) == 0, "{}", SEE);
+    assert!(offset_of!(Completion, outcome) == 4, "{}", SEE);
+    assert!(offset_of!(Completion, queue_us) == 8, "{}", SEE);
+    assert!(offset_of!(Completion, run_us) == 16, "{}", SEE);
+    assert!(offset_of!(Completion, reset_us) == 24, "{}", SEE);
+    assert!(offset_of!(Completion, exits) == 32, "{}", SEE);
+    assert!(offset_of!(Completion, dirty_pages) == 36, "{}", SEE);
+    assert!(offset_of!(Completion, response_bytes) == 40, "{}", SEE);
+    assert!(offset_of!(Completion, log_bytes) == 44, "{}", SEE);
+    assert!(offset_of!(Completion, message_bytes) == 48, "{}", SEE);
+    assert!(offset_of!(Completion, detail) == 52, "{}", SEE);
+    assert!(offset_of!(Completion, worker) == 56, "{}", SEE);
+    assert!(offset_of!(Completion, reserved) == 60, "{}", SEE);
+};
+
+/// Names, offsets and types, in their order.
+macro_rules! fields {
+    ($($name:ident: $type:ty),* $(,)?) => {
+        /// The fields of [`Completion`] for the description of the ABI.
+        const FIELDS: &[(&str, usize, &str)] = &[$((stringify!($name), offset_of!(Completion, $name), stringify!($type))),*];
+
+        /// Does not compile when a type above is not the field's.
+        const fn _same_types(c: &Completion) {
+            $(let _: &$type = &c.$name;)*
+        }
+    };
+}
+fields! {
+    ticket: i32, outcome: u32, queue_us: f64, run_us: f64, reset_us: f64, exits: u32, dirty_pages: u32,
+    response_bytes: u32, log_bytes: u32, message_bytes: u32, detail: i32, worker: u32, reserved: u32,
+}
+
+/// Code and detail of an outcome.
+pub fn encode_outcome(outcome: &Outcome) -> (OutcomeCode, i32) {
+    match outcome {
+        Outcome::Answered(_) => (OutcomeCode::Answered, 0),
+        Outcome::Timeout => (OutcomeCode::Timeout, 0),
+        Outcome::OutOfMemory => (OutcomeCode::Memory, 0),
+        Outcome::OutputOver => (OutcomeCode::Output, 0),
+        Outcome::Exited(status) => (OutcomeCode::Exited, *status),
+        Outcome::Killed(signal) => (OutcomeCode::Killed, *signal),
+        Outcome::Stuck => (OutcomeCode::Stuck, 0),
+        Outcome::Misbehaved(_) => (OutcomeCode::Misbehaved, 0),
+        Outcome::Failed(_) => (OutcomeCode::Failed, 0),
+    }
+}
+
+/// The whole ABI as text, a line for each function, number and field. Both sides make it from their tables; their hashes
+/// must be equal.
+pub fn describe() -> String {
+    let mut text = String::new();
+    // Writing to a String does not fail.
+    for f in crate::FUNCTIONS {
+        let _ = writeln!(text, "fn {}({}) -> i32", f.name, f.parameters.join(", "));
+    }
+    let _ = writeln!(text, "struct Completion {}", size_of::<Completion>());
+    for (name, offset, kind) in FIELDS {
+        let _ = writeln!(text, "  {offset} {name}: {kind}");
+    }
+    for (title, table) in [("status", STATUSES), ("outcome", OUTCOMES), ("part", PARTS)] {
+        for (name, value) in table {
+            let _ = writeln!(text, "{title} {name} = {value}");
+        }
+    }
+    let _ = writeln!(text, "flag keep = {KEEP}");
+    for (name, tag) in crate::spec::TAGS {
+        let _ = writeln!(text, "spec {name} = {tag}");
+    }
+    text
+}
+
+/// FNV-1a, the top bit cleared so that it is no status.
+pub fn hash(text: &str) -> i32 {
+    let step = |h: u32, b: u8| (h ^ u32::from(b)).wrapping_mul(0x0100_0193);
+    (text.bytes().fold(0x811c_9dc5, step) & 0x7fff_ffff) as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outcome_codes_have_the_pools_words() {
+        let all = [
+            Outcome::Answered(Vec::new()),
+            Outcome::Timeout,
+            Outcome::OutOfMemory,
+            Outcome::OutputOver,
+            Outcome::Exited(3),
+            Outcome::Killed(9),
+            Outcome::Stuck,
+            Outcome::Misbehaved(String::new()),
+            Outcome::Failed(String::new()),
+        ];
+        assert_eq!(all.len(), OUTCOMES.len());
+        for (outcome, (word, code)) in all.iter().zip(OUTCOMES) {
+            assert_eq!(
+                (outcome.name(), i64::from(encode_outcome(outcome).0 as u32)),
+                (*word, *code)
+            );
+        }
+        assert_eq!(encode_outcome(&all[4]).1, 3);
+        assert_eq!(encode_outcome(&all[5]).1, 9);
+    }
+
+    #[test]
+    fn hash_is_fnv_1a() {
+        assert_eq!(hash(""), 0x811c_9dc5_u32 as i32 & i32::MAX);
+        assert_eq!(hash("foobar"), 0xbf9c_f968_u32 as i32 & i32::MAX);
+    }
+
+    #[test]
+    fn description_names_every_export_once() {
+        let text = describe();
+        for f in crate::FUNCTIONS {
+            assert_eq!(text.matches(&format!("fn {}(", f.name)).count(), 1);
+        }
+        assert!(text.contains("  44 log_bytes: u32\n"));
+    }
+}

@@ -1,0 +1,245 @@
+//! The C ABI between Deno and the pool. `src/isolate/ffi/symbols.ts` is its other side.
+//!
+//! ```text
+//! mayfly_program_boot ── mayfly_program_wait ──> program handle
+//! mayfly_pool_start ──> pool handle
+//!    mayfly_submit (never blocks) ──> ticket ... mayfly_wait (blocks, one at a time) ──> tickets that are done
+//!    mayfly_read, mayfly_release
+//! mayfly_pool_stop, mayfly_pool_free, mayfly_program_free
+//! ```
+//!
+//! Every export returns an `i32`: a count, a handle or a ticket, or a negative [`abi::Status`]. Text and bytes go to buffers
+//! of the caller: as much as fits is copied and the whole length returned. Nothing unwinds and nothing aborts.
+
+mod abi;
+mod doctor;
+mod json;
+mod layout;
+mod pool;
+mod program;
+mod registry;
+mod spec;
+mod tickets;
+mod warmup;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use abi::{Status, bytes_in, bytes_out, count, exports, fault};
+use layout::{Completion, KEEP, Part};
+use pool::TicketPool;
+use program::BootedProgram;
+use registry::Registry;
+
+static PROGRAMS: Registry<BootedProgram> = Registry::new("program");
+static POOLS: Registry<TicketPool> = Registry::new("pool");
+
+exports! {
+    /// The library's version.
+    fn mayfly_version(text: *mut u8, capacity: u32) {
+        // SAFETY: the caller's promise.
+        unsafe { bytes_out(env!("CARGO_PKG_VERSION").as_bytes(), text, capacity) }
+    }
+
+    /// The whole ABI as text.
+    fn mayfly_abi(text: *mut u8, capacity: u32) {
+        // SAFETY: the caller's promise.
+        unsafe { bytes_out(layout::describe().as_bytes(), text, capacity) }
+    }
+
+    /// A hash of the ABI's text.
+    fn mayfly_abi_hash() {
+        Ok(layout::hash(&layout::describe()))
+    }
+
+    /// Words about the last call of this thread that failed.
+    fn mayfly_last_error(text: *mut u8, capacity: u32) {
+        // SAFETY: the caller's promise.
+        unsafe { bytes_out(abi::last_error().as_bytes(), text, capacity) }
+    }
+
+    /// What this host can do, as JSON. Opens KVM for it.
+    fn mayfly_doctor(text: *mut u8, capacity: u32) {
+        // SAFETY: the caller's promise.
+        unsafe { bytes_out(doctor::report().as_bytes(), text, capacity) }
+    }
+
+    /// Begins to boot a program from its description and gives its handle at once.
+    fn mayfly_program_boot(description: *const u8, length: u32) {
+        // SAFETY: the caller's promise.
+        let description = spec::decode(unsafe { bytes_in(description, length)? })?;
+        PROGRAMS.add(BootedProgram::boot(description)?)
+    }
+
+    /// Waits until a program has booted. Blocks.
+    fn mayfly_program_wait(program: i32, timeout_ms: u32) {
+        let program = PROGRAMS.get(program)?;
+        program.wait(Duration::from_millis(timeout_ms.into()))?;
+        Ok(0)
+    }
+
+    /// How a boot went as JSON, or why it failed as words.
+    fn mayfly_program_text(program: i32, text: *mut u8, capacity: u32) {
+        let words = PROGRAMS.get(program)?.text()?;
+        // SAFETY: the caller's promise.
+        unsafe { bytes_out(words.as_bytes(), text, capacity) }
+    }
+
+    /// The last answer to a warm-up frame that was to be kept, by the frame's place among all.
+    fn mayfly_program_answer(program: i32, index: u32, bytes: *mut u8, capacity: u32) {
+        let answer = PROGRAMS.get(program)?.answer(index)?;
+        // SAFETY: the caller's promise.
+        unsafe { bytes_out(&answer, bytes, capacity) }
+    }
+
+    /// Forgets a program; its memory goes with its last machine and request. A second time does nothing.
+    fn mayfly_program_free(program: i32) {
+        PROGRAMS.remove(program)?;
+        Ok(0)
+    }
+
+    /// Starts worker threads and gives the pool's handle.
+    fn mayfly_pool_start(workers: u32, queue: u32) {
+        POOLS.add(Arc::new(TicketPool::start(workers, queue)?))
+    }
+
+    /// Makes every worker fork a program ahead of its first request.
+    fn mayfly_pool_prepare(pool: i32, program: i32) {
+        POOLS.get(pool)?.pool().prepare(&PROGRAMS.get(program)?.program()?);
+        Ok(0)
+    }
+
+    /// Makes every worker drop its machine of a program. Its last request must be done: a later one forks it anew.
+    fn mayfly_pool_retire(pool: i32, program: i32) {
+        POOLS.get(pool)?.pool().retire(PROGRAMS.get(program)?.program()?.id());
+        Ok(0)
+    }
+
+    /// Counts since the start, as JSON.
+    fn mayfly_pool_statistics(pool: i32, text: *mut u8, capacity: u32) {
+        let words = POOLS.get(pool)?.statistics();
+        // SAFETY: the caller's promise.
+        unsafe { bytes_out(words.as_bytes(), text, capacity) }
+    }
+
+    /// Refuses new requests; those submitted are still done and can be waited for.
+    fn mayfly_pool_stop(pool: i32) {
+        POOLS.get(pool)?.pool().close();
+        Ok(0)
+    }
+
+    /// Stops a pool, waits for its threads and forgets it with all its tickets. Blocks. A second time does nothing.
+    fn mayfly_pool_free(pool: i32) {
+        if let Some(pool) = POOLS.remove(pool)? {
+            pool.pool().close();
+            drop(pool);
+        }
+        Ok(0)
+    }
+
+    /// Adds a request frame and gives its ticket. Never blocks. Flag 1 keeps the program's state.
+    fn mayfly_submit(
+        pool: i32,
+        program: i32,
+        frame: *const u8,
+        length: u32,
+        timeout_us: u32,
+        flags: u32,
+    ) {
+        if flags & !KEEP != 0 {
+            return Err(fault(Status::BadArgument, format!("submit a request: flags {flags:#x}, want 0 or 1")));
+        }
+        spec::check_frame_length(length as usize)?;
+        let (pool, program) = (POOLS.get(pool)?, PROGRAMS.get(program)?.program()?);
+        // SAFETY: the caller's promise.
+        let frame = unsafe { bytes_in(frame, length)? };
+        pool.submit(program, frame, Duration::from_micros(timeout_us.into()), flags & KEEP != 0)
+    }
+
+    /// Waits for requests that are done and gives their number: 0 when time is over, or when the pool was stopped and has
+    /// none left. One call at a time. Blocks.
+    fn mayfly_wait(pool: i32, completions: *mut Completion, capacity: u32, timeout_us: u32) {
+        if completions.is_null() || capacity == 0 {
+            let text = format!("wait for completions: room for {capacity} at {completions:?}, want room");
+            return Err(fault(Status::BadArgument, text));
+        }
+        let done = POOLS.get(pool)?.wait(capacity as usize, Duration::from_micros(timeout_us.into()))?;
+        for (i, completion) in done.iter().enumerate() {
+            // SAFETY: `wait` gives at most `capacity`, for which the caller has room; alignment is not needed.
+            unsafe { completions.add(i).write_unaligned(*completion) };
+        }
+        Ok(count(done.len()))
+    }
+
+    /// Copies a part of what a request left, once it is done.
+    fn mayfly_read(pool: i32, ticket: i32, part: u32, bytes: *mut u8, capacity: u32) {
+        let part = [Part::Response, Part::Log, Part::Message].into_iter().find(|p| *p as u32 == part).ok_or_else(|| {
+            fault(Status::BadArgument, format!("read what a request left: part {part}, want 0 to 2"))
+        })?;
+        // SAFETY: the caller's promise.
+        POOLS.get(pool)?.read(ticket, part, |found| unsafe { bytes_out(found, bytes, capacity) })?
+    }
+
+    /// Forgets a request that is done; its ticket is not valid any more.
+    fn mayfly_release(pool: i32, ticket: i32) {
+        POOLS.get(pool)?.release(ticket)?;
+        Ok(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn last_error() -> String {
+        let mut text = [0u8; 512];
+        // SAFETY: the buffer is as long as said.
+        let n = unsafe { mayfly_last_error(text.as_mut_ptr(), 512) };
+        String::from_utf8_lossy(&text[..n as usize]).into_owned()
+    }
+
+    #[test]
+    fn wrong_handles_and_arguments_are_statuses() {
+        let (mut bytes, frame) = ([0u8; 64], [0u8; 64]);
+        let wrong = Status::BadHandle as i32;
+        let bad = Status::BadArgument as i32;
+        // SAFETY: every pointer is null with a length of 0, or to an array of at least the length.
+        unsafe {
+            assert_eq!(mayfly_program_wait(77_777, 0), wrong);
+            assert!(last_error().contains("77777"), "{}", last_error());
+            assert_eq!(mayfly_program_text(-5, bytes.as_mut_ptr(), 64), wrong);
+            assert_eq!(mayfly_pool_stop(0), wrong);
+            assert_eq!(mayfly_pool_free(i32::MIN), wrong);
+            assert_eq!(mayfly_submit(1 << 30, 1, frame.as_ptr(), 64, 1, 0), wrong);
+            assert_eq!(mayfly_submit(1, 1, frame.as_ptr(), 64, 1, 2), bad);
+            assert_eq!(mayfly_submit(1, 1, frame.as_ptr(), 3, 1, 0), bad);
+            assert_eq!(mayfly_program_boot(std::ptr::null(), 0), bad);
+            assert_eq!(mayfly_program_boot(std::ptr::null(), 9), bad);
+            assert_eq!(mayfly_wait(1, std::ptr::null_mut(), 4, 0), bad);
+            assert_eq!(mayfly_pool_start(0, 0), bad);
+        }
+    }
+
+    #[test]
+    fn a_pool_is_stopped_and_freed_more_than_once() {
+        let mut text = [0u8; 512];
+        // SAFETY: every pointer is to an array of at least the length.
+        unsafe {
+            let pool = mayfly_pool_start(2, 4);
+            assert!(pool > 0);
+            assert!(mayfly_pool_statistics(pool, text.as_mut_ptr(), 512) > 100);
+            assert_eq!(
+                mayfly_read(pool, 0, 0, text.as_mut_ptr(), 512),
+                Status::BadTicket as i32
+            );
+            assert_eq!(
+                mayfly_read(pool, 0, 3, text.as_mut_ptr(), 512),
+                Status::BadArgument as i32
+            );
+            assert_eq!(mayfly_release(pool, 0), Status::BadTicket as i32);
+            assert_eq!((mayfly_pool_stop(pool), mayfly_pool_stop(pool)), (0, 0));
+            assert_eq!((mayfly_pool_free(pool), mayfly_pool_free(pool)), (0, 0));
+            assert_eq!(mayfly_pool_stop(pool), Status::BadHandle as i32);
+        }
+    }
+}

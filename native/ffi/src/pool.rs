@@ -1,0 +1,266 @@
+//! A pool with its tickets.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use mayfly_pool::{self as native, Job, Outcome, Pool, Program, Refused};
+
+use crate::abi::{Fault, Status, fault};
+use crate::json::{micros, object};
+use crate::layout::{Completion, Part, encode_outcome};
+use crate::tickets::{Finished, SLOTS_MAX, Tickets};
+
+/// Most worker threads.
+const WORKERS_MAX: u32 = 256;
+/// Most requests that wait.
+const QUEUE_MAX: u32 = 16_384;
+/// Most completions that one wait gives.
+const BATCH_MAX: usize = 1024;
+
+/// Worker threads, and the requests that Deno knows of.
+#[derive(Debug)]
+pub struct TicketPool {
+    pool: Pool,
+    tickets: Mutex<Tickets>,
+    /// A wait is under way.
+    waiting: AtomicBool,
+    /// Submissions refused for want of a ticket.
+    refused: AtomicU64,
+}
+
+impl TicketPool {
+    /// Starts the workers.
+    pub fn start(workers: u32, queue: u32) -> Result<TicketPool, Fault> {
+        if !(1..=WORKERS_MAX).contains(&workers) || !(1..=QUEUE_MAX).contains(&queue) {
+            let text = format!(
+                "start a pool: {workers} workers and a queue of {queue}, want 1 to {WORKERS_MAX} and 1 to {QUEUE_MAX}"
+            );
+            return Err(fault(Status::BadArgument, text));
+        }
+        let pool = Pool::start(workers as usize, queue as usize)
+            .map_err(|e| fault(Status::System, format!("start a pool's threads: {e}")))?;
+        // Those that wait, those that run, and twice as many again that are done and not read.
+        let most = 3 * (queue + workers) as usize;
+        Ok(TicketPool {
+            pool,
+            tickets: Mutex::new(Tickets::new(most.min(SLOTS_MAX))),
+            waiting: AtomicBool::new(false),
+            refused: AtomicU64::new(0),
+        })
+    }
+
+    /// No call leaves the tickets half changed.
+    fn tickets(&self) -> MutexGuard<'_, Tickets> {
+        self.tickets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a request and gives its ticket.
+    pub fn submit(
+        &self,
+        program: Arc<Program>,
+        frame: &[u8],
+        timeout: Duration,
+        keep: bool,
+    ) -> Result<i32, Fault> {
+        let Some(ticket) = self.tickets().begin() else {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            return Err(fault(Status::QueueFull, ""));
+        };
+        let submitted = self.pool.submit(Job {
+            // Tickets are never negative.
+            id: u64::from(ticket.unsigned_abs()),
+            program,
+            frame: frame.to_vec(),
+            timeout_ns: u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX),
+            keep,
+        });
+        match submitted {
+            Ok(()) => Ok(ticket),
+            Err((_, why)) => {
+                self.tickets().forget(ticket)?;
+                Err(match why {
+                    Refused::Full => fault(Status::QueueFull, ""),
+                    Refused::Closed => fault(Status::Closed, "submit a request: the pool was stopped"),
+                })
+            }
+        }
+    }
+
+    /// Waits for completions; none when time is over, or when the pool was stopped and has no request left.
+    pub fn wait(&self, most: usize, timeout: Duration) -> Result<Vec<Completion>, Fault> {
+        if self.waiting.swap(true, Ordering::Acquire) {
+            let text = "wait for completions: another call waits, want one at a time";
+            return Err(fault(Status::Busy, text));
+        }
+        let _waiting = Waiting(&self.waiting);
+        let mut done = Vec::new();
+        self.pool.fetch(&mut done, most.min(BATCH_MAX), timeout);
+        let mut tickets = self.tickets();
+        done.into_iter().map(|c| take_in(&mut tickets, c)).collect()
+    }
+
+    /// Runs `reader` with a part of what a request left.
+    pub fn read<T>(&self, ticket: i32, part: Part, reader: impl FnOnce(&[u8]) -> T) -> Result<T, Fault> {
+        let mut tickets = self.tickets();
+        let finished = tickets.finished(ticket)?;
+        Ok(reader(match part {
+            Part::Response => &finished.response,
+            Part::Log => &finished.log,
+            Part::Message => finished.message.as_bytes(),
+        }))
+    }
+
+    /// Forgets a request that is done.
+    pub fn release(&self, ticket: i32) -> Result<(), Fault> {
+        self.tickets().release(ticket)
+    }
+
+    /// The pool itself.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// Counts since the start, as JSON.
+    pub fn statistics(&self) -> String {
+        let stats = self.pool.stats();
+        let (waiting, running) = self.pool.load();
+        let outcomes = stats.outcomes.iter().map(|(name, n)| (*name, n.to_string()));
+        let refused = stats.refused + self.refused.load(Ordering::Relaxed);
+        object([
+            ("outcomes", object(outcomes)),
+            ("refused", refused.to_string()),
+            ("forks", stats.forks.to_string()),
+            ("lost", stats.lost.to_string()),
+            ("waiting", waiting.to_string()),
+            ("running", running.to_string()),
+            ("held", self.tickets().held().to_string()),
+            ("queueUs", micros(stats.total.queue_ns)),
+            ("runUs", micros(stats.total.run_ns)),
+            ("resetUs", micros(stats.total.reset_ns)),
+            ("exits", stats.total.exits.to_string()),
+            ("dirtyPages", stats.total.dirty_pages.to_string()),
+        ])
+    }
+}
+
+/// Ends a wait on every path.
+struct Waiting<'a>(&'a AtomicBool);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+fn take_in(tickets: &mut Tickets, done: native::Completion) -> Result<Completion, Fault> {
+    let (outcome, detail) = encode_outcome(&done.outcome);
+    let (response, message) = match done.outcome {
+        Outcome::Answered(frame) => (frame, String::new()),
+        Outcome::Misbehaved(what) | Outcome::Failed(what) => (Vec::new(), what),
+        Outcome::Timeout
+        | Outcome::OutOfMemory
+        | Outcome::OutputOver
+        | Outcome::Exited(_)
+        | Outcome::Killed(_)
+        | Outcome::Stuck => (Vec::new(), String::new()),
+    };
+    let ticket = i32::try_from(done.id).unwrap_or(-1);
+    let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    let least = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+    let completion = Completion {
+        ticket,
+        outcome: outcome as u32,
+        queue_us: done.stats.queue_ns as f64 / 1e3,
+        run_us: done.stats.run_ns as f64 / 1e3,
+        reset_us: done.stats.reset_ns as f64 / 1e3,
+        exits: least(done.stats.exits),
+        dirty_pages: least(done.stats.dirty_pages),
+        response_bytes: number(response.len()),
+        log_bytes: number(done.log.len()),
+        message_bytes: number(message.len()),
+        detail,
+        worker: number(done.worker),
+        reserved: 0,
+    };
+    tickets.finish(
+        ticket,
+        Finished {
+            response,
+            log: done.log,
+            message,
+        },
+    )?;
+    Ok(completion)
+}
+
+#[cfg(test)]
+mod tests {
+    use mayfly_pool::RequestStats;
+
+    use super::*;
+
+    #[test]
+    fn completions_carry_all_that_the_pool_told() {
+        let mut tickets = Tickets::new(2);
+        let (a, b) = (tickets.begin().unwrap(), tickets.begin().unwrap());
+        let stats = RequestStats {
+            queue_ns: 1500,
+            run_ns: 2_000_250,
+            reset_ns: 250,
+            exits: u64::MAX,
+            dirty_pages: 31,
+        };
+        let done = |ticket: i32, outcome| native::Completion {
+            id: u64::from(ticket.unsigned_abs()),
+            outcome,
+            log: b"line".to_vec(),
+            stats,
+            worker: 1,
+        };
+        let first = take_in(&mut tickets, done(a, Outcome::Answered(vec![5; 9]))).unwrap();
+        assert_eq!((first.ticket, first.outcome, first.response_bytes), (a, 0, 9));
+        assert_eq!(
+            (first.queue_us, first.run_us, first.reset_us),
+            (1.5, 2000.25, 0.25)
+        );
+        assert_eq!(
+            (first.exits, first.dirty_pages, first.log_bytes, first.worker),
+            (u32::MAX, 31, 4, 1)
+        );
+        let second = take_in(&mut tickets, done(b, Outcome::Exited(-3))).unwrap();
+        assert_eq!((second.outcome, second.detail, second.response_bytes), (4, -3, 0));
+        let failed = take_in(&mut tickets, done(b, Outcome::Failed("why".into()))).unwrap();
+        assert_eq!((failed.message_bytes, failed.outcome), (3, 8));
+        assert_eq!(tickets.finished(b).unwrap().message, "why");
+    }
+
+    #[test]
+    fn a_second_wait_is_refused_and_the_first_ends_in_time() {
+        let pool = Arc::new(TicketPool::start(1, 1).unwrap());
+        let theirs = pool.clone();
+        let first = std::thread::spawn(move || theirs.wait(8, Duration::from_secs(20)));
+        while !pool.waiting.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+        assert_eq!(pool.wait(8, Duration::ZERO).unwrap_err().status, Status::Busy);
+        pool.pool().close();
+        assert_eq!(first.join().unwrap().unwrap(), []);
+        assert_eq!(pool.wait(8, Duration::ZERO).unwrap(), []);
+        assert!(
+            pool.statistics().starts_with(r#"{"outcomes":{},"refused":0,"#),
+            "{}",
+            pool.statistics()
+        );
+    }
+
+    #[test]
+    fn sizes_of_pools_are_bounded() {
+        for (workers, queue) in [(0, 1), (1, 0), (WORKERS_MAX + 1, 1), (1, QUEUE_MAX + 1)] {
+            assert_eq!(
+                TicketPool::start(workers, queue).unwrap_err().status,
+                Status::BadArgument
+            );
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Programs that boot on threads of their own.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mayfly_pool::{BootError, Program};
+use mayfly_vmm::{Error, Host};
+
+use crate::abi::{Fault, Status, fault, words};
+use crate::json::{micros, object};
+use crate::spec::Description;
+use crate::warmup::Plan;
+
+/// A program from the moment its boot is asked for.
+#[derive(Debug)]
+pub struct BootedProgram {
+    state: Mutex<State>,
+    /// Signalled when the boot is over.
+    over: Condvar,
+}
+
+#[derive(Debug)]
+enum State {
+    Booting,
+    Ready {
+        program: Arc<Program>,
+        answers: Vec<Vec<u8>>,
+    },
+    Failed {
+        status: Status,
+        text: String,
+    },
+}
+
+impl BootedProgram {
+    /// Starts the boot and returns at once.
+    pub fn boot(description: Description) -> Result<Arc<BootedProgram>, Fault> {
+        let booted = Arc::new(BootedProgram {
+            state: Mutex::new(State::Booting),
+            over: Condvar::new(),
+        });
+        let theirs = booted.clone();
+        let thread = thread::Builder::new().name("mayfly-boot".into());
+        thread
+            .spawn(move || {
+                let result = catch_unwind(AssertUnwindSafe(|| boot(description)));
+                let state = result.unwrap_or_else(|panic| State::Failed {
+                    status: Status::Panic,
+                    text: format!("boot the program: internal error: {}", words(&*panic)),
+                });
+                *theirs.lock() = state;
+                theirs.over.notify_all();
+            })
+            .map_err(|e| fault(Status::System, format!("start a thread for a boot: {e}")))?;
+        Ok(booted)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until the boot is over; an error tells that it failed or is not over yet.
+    pub fn wait(&self, timeout: Duration) -> Result<(), Fault> {
+        let end = Instant::now() + timeout;
+        let mut state = self.lock();
+        loop {
+            match &*state {
+                State::Ready { .. } => return Ok(()),
+                State::Failed { status, text } => return Err(fault(*status, text)),
+                State::Booting => {}
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(fault(Status::NotReady, "wait for a program: it still boots"));
+            }
+            let waited = self.over.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// The program, once it is ready.
+    pub fn program(&self) -> Result<Arc<Program>, Fault> {
+        match &*self.lock() {
+            State::Ready { program, .. } => Ok(program.clone()),
+            State::Failed { status, text } => Err(fault(*status, text)),
+            State::Booting => Err(fault(Status::NotReady, "use a program: it still boots")),
+        }
+    }
+
+    /// How the boot went as JSON, or why it failed as plain words.
+    pub fn text(&self) -> Result<String, Fault> {
+        match &*self.lock() {
+            State::Failed { text, .. } => Ok(text.clone()),
+            State::Booting => Err(fault(Status::NotReady, "read a boot's report: it still boots")),
+            State::Ready { program, .. } => {
+                let r = program.report();
+                Ok(object([
+                    ("bootUs", micros(r.boot_ns)),
+                    ("warmupUs", micros(r.warmup_ns)),
+                    ("warmupRequests", r.warmup_requests.to_string()),
+                    ("exits", r.exits.to_string()),
+                    ("memoryBytes", r.memory_bytes.to_string()),
+                ]))
+            }
+        }
+    }
+
+    /// The answer to a warm-up frame that was to be kept.
+    pub fn answer(&self, index: u32) -> Result<Vec<u8>, Fault> {
+        match &*self.lock() {
+            State::Ready { answers, .. } => answers.get(index as usize).cloned().ok_or_else(|| {
+                let text = format!(
+                    "read an answer of the warm-up: {index}, want one below {}",
+                    answers.len()
+                );
+                fault(Status::BadArgument, text)
+            }),
+            State::Failed { status, text } => Err(fault(*status, text)),
+            State::Booting => Err(fault(
+                Status::NotReady,
+                "read an answer of the warm-up: it still boots",
+            )),
+        }
+    }
+}
+
+fn boot(description: Description) -> State {
+    let Description { spec, mut warmup } = description;
+    let result = host().and_then(|host| {
+        let mut next = |last: Option<(&mayfly_pool::Outcome, u64)>| step(&mut warmup, last);
+        Program::boot(&host, &spec, &mut next)
+    });
+    match result {
+        Ok(program) => State::Ready {
+            program: Arc::new(program),
+            answers: warmup.into_answers(),
+        },
+        Err(e) => State::Failed {
+            status: match e {
+                BootError::Machine(Error::Unavailable(_)) => Status::Unavailable,
+                BootError::Machine(_)
+                | BootError::Mount(_)
+                | BootError::Exec(_)
+                | BootError::Ended { .. } => Status::BootFailed,
+            },
+            text: e.to_string(),
+        },
+    }
+}
+
+fn step(warmup: &mut Plan, last: Option<(&mayfly_pool::Outcome, u64)>) -> Option<Vec<u8>> {
+    if let Some((outcome, _)) = last {
+        warmup.hear(outcome);
+    }
+    warmup.next()
+}
+
+/// The host's KVM, opened by the first program that needs it; a failure is not kept.
+fn host() -> Result<Arc<Host>, BootError> {
+    static HOST: Mutex<Option<Arc<Host>>> = Mutex::new(None);
+    let mut host = HOST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(open) = &*host {
+        return Ok(open.clone());
+    }
+    let open = Arc::new(Host::open()?);
+    *host = Some(open.clone());
+    Ok(open)
+}
+
+#[cfg(test)]
+mod tests {
+    use mayfly_pool::Spec;
+
+    use super::*;
+
+    #[test]
+    fn a_program_without_a_file_fails_with_words_on_its_handle() {
+        let spec = Spec {
+            path: "/missing".into(),
+            folder: "/".into(),
+            ..Spec::default()
+        };
+        let warmup = Plan::new(Vec::new());
+        let booted = BootedProgram::boot(Description { spec, warmup }).unwrap();
+        let fault = booted.wait(Duration::from_secs(20)).unwrap_err();
+        // Without /dev/kvm there is another reason, and it has its own status.
+        assert!(
+            [Status::BootFailed, Status::Unavailable].contains(&fault.status),
+            "{fault:?}"
+        );
+        assert_eq!(booted.text().unwrap(), fault.text);
+        assert_eq!(booted.program().unwrap_err().status, fault.status);
+        assert_eq!(booted.answer(0).unwrap_err().status, fault.status);
+    }
+}

@@ -1,0 +1,354 @@
+//! What to boot, as Deno describes it: the version, then items, all integers little-endian.
+//!
+//! ```text
+//! version u32 | tag u32 | length u32 | payload | tag u32 | length u32 | payload | ...
+//! ```
+//! A pair in a payload (mount, file) is the length of its first half as a u32, then both halves.
+
+use mayfly_pool::{Limits, Mount, Spec, library_mounts};
+use mayfly_wire::{BODY_MAX, HEAD_BYTES, HEADER_MAX};
+
+use crate::abi::{Fault, Status, fault, numbers};
+use crate::warmup::{Entry, Plan};
+
+/// The only version there is.
+pub const VERSION: u32 = 1;
+/// Most items of a description.
+const ITEMS_MAX: usize = 100_000;
+/// Most runs of one warm-up frame.
+const RUNS_MAX: u32 = 1_000_000;
+
+numbers! {
+    /// What an item is.
+    Tag: u32, TAGS {
+        /// The program's path in the guest; wanted once.
+        Path = 1 "path",
+        /// An argument, the program's own name first.
+        Argument = 2 "argument",
+        /// `NAME=value`.
+        Variable = 3 "variable",
+        /// Working directory in the guest.
+        Folder = 4 "folder",
+        /// Directory in the guest in which files can be made.
+        Writable = 5 "writable",
+        /// A pair: path in the guest, path on the host.
+        Mount = 6 "mount",
+        /// A pair: path in the guest, contents.
+        File = 7 "file",
+        /// A host path of a program: its interpreter and libraries are mounted.
+        Libraries = 8 "libraries",
+        /// Memory u64, output u32, log u32, boot time in nanoseconds u64.
+        Limits = 9 "limits",
+        /// Runs u32, group u32, tell u32 (1: keep the answer), frame.
+        Warmup = 10 "warmup",
+    }
+}
+
+impl Tag {
+    fn from_number(n: u32) -> Option<Tag> {
+        let all = [
+            Tag::Path,
+            Tag::Argument,
+            Tag::Variable,
+            Tag::Folder,
+            Tag::Writable,
+            Tag::Mount,
+            Tag::File,
+            Tag::Libraries,
+            Tag::Limits,
+            Tag::Warmup,
+        ];
+        all.into_iter().find(|t| *t as u32 == n)
+    }
+}
+
+/// A program and its warm-up.
+#[derive(Debug)]
+pub struct Description {
+    /// What to boot.
+    pub spec: Spec,
+    /// What to run before the snapshot.
+    pub warmup: Plan,
+}
+
+/// Takes a description apart. Every length is checked before it is used.
+pub fn decode(bytes: &[u8]) -> Result<Description, Fault> {
+    let mut rest = Reader { rest: bytes };
+    let version = rest.number()?;
+    if version != VERSION {
+        return Err(wrong(format!("version {version}, want {VERSION}")));
+    }
+    let mut spec = Spec {
+        folder: "/".into(),
+        ..Spec::default()
+    };
+    let mut entries = Vec::new();
+    let mut items = 0;
+    while !rest.rest.is_empty() {
+        items += 1;
+        if items > ITEMS_MAX {
+            return Err(wrong(format!("over {ITEMS_MAX} items, want fewer")));
+        }
+        let tag = rest.number()?;
+        let length = rest.number()?;
+        let payload = rest.take(length as usize)?;
+        let tag = Tag::from_number(tag).ok_or_else(|| wrong(format!("tag {tag}, want a known one")))?;
+        add_item(&mut spec, &mut entries, tag, payload)?;
+    }
+    if !spec.path.starts_with('/') {
+        return Err(wrong(format!("program {:?}, want an absolute path", spec.path)));
+    }
+    Ok(Description {
+        spec,
+        warmup: Plan::new(entries),
+    })
+}
+
+fn add_item(spec: &mut Spec, entries: &mut Vec<Entry>, tag: Tag, payload: &[u8]) -> Result<(), Fault> {
+    match tag {
+        Tag::Path => spec.path = text(payload)?,
+        Tag::Argument => spec.arguments.push(text(payload)?),
+        Tag::Variable => spec.environment.push(text(payload)?),
+        Tag::Folder => spec.folder = absolute(payload)?,
+        Tag::Writable => spec.writable = Some(absolute(payload)?),
+        Tag::Mount => {
+            let (guest, host) = pair(payload)?;
+            spec.mounts.push(Mount::host(absolute(guest)?, absolute(host)?));
+        }
+        Tag::File => {
+            let (guest, contents) = pair(payload)?;
+            spec.mounts.push(Mount::bytes(absolute(guest)?, contents));
+        }
+        Tag::Libraries => spec.mounts.extend(library_mounts(absolute(payload)?.as_ref())),
+        Tag::Limits => spec.limits = limits(payload)?,
+        Tag::Warmup => entries.push(warmup(payload)?),
+    }
+    Ok(())
+}
+
+fn limits(payload: &[u8]) -> Result<Limits, Fault> {
+    let mut r = Reader { rest: payload };
+    let (memory_bytes, output_bytes) = (r.long()?, r.number()?);
+    let (log_bytes, boot_ns) = (r.number()?, r.long()?);
+    if !r.rest.is_empty() {
+        return Err(wrong("limits that go on, want 24 bytes"));
+    }
+    if !(1 << 20..=1 << 40).contains(&memory_bytes) {
+        return Err(wrong(format!(
+            "memory of {memory_bytes} bytes, want 1 MiB to 1 TiB"
+        )));
+    }
+    if output_bytes > BODY_MAX || log_bytes > BODY_MAX {
+        let most = output_bytes.max(log_bytes);
+        return Err(wrong(format!("output of {most} bytes, want at most {BODY_MAX}")));
+    }
+    Ok(Limits {
+        memory_bytes,
+        output_bytes,
+        log_bytes: log_bytes as usize,
+        boot_ns,
+    })
+}
+
+fn warmup(payload: &[u8]) -> Result<Entry, Fault> {
+    let mut r = Reader { rest: payload };
+    let (runs, group, tell) = (r.number()?, r.number()?, r.number()?);
+    if runs > RUNS_MAX || tell > 1 {
+        return Err(wrong(format!(
+            "warm-up of {runs} runs, tell {tell}, want at most {RUNS_MAX} and 1"
+        )));
+    }
+    check_frame_length(r.rest.len())?;
+    Ok(Entry {
+        frame: r.rest.to_vec(),
+        runs,
+        group,
+        tell: tell == 1,
+    })
+}
+
+/// Refuses what cannot be a request frame by its length; the rest is the guest's to judge.
+pub fn check_frame_length(length: usize) -> Result<(), Fault> {
+    let most = HEAD_BYTES + HEADER_MAX as usize + BODY_MAX as usize;
+    if (HEAD_BYTES..=most).contains(&length) {
+        return Ok(());
+    }
+    let text = format!("take a request frame: {length} bytes, want {HEAD_BYTES} to {most}");
+    Err(fault(Status::BadArgument, text))
+}
+
+fn text(payload: &[u8]) -> Result<String, Fault> {
+    match str::from_utf8(payload) {
+        Ok(t) if !t.contains('\0') => Ok(t.into()),
+        Ok(_) => Err(wrong("a text with a NUL, want none")),
+        Err(e) => Err(wrong(format!("a text that is not UTF-8 ({e}), want UTF-8"))),
+    }
+}
+
+fn absolute(payload: &[u8]) -> Result<String, Fault> {
+    let path = text(payload)?;
+    if path.starts_with('/') {
+        Ok(path)
+    } else {
+        Err(wrong(format!("path {path:?}, want an absolute one")))
+    }
+}
+
+fn pair(payload: &[u8]) -> Result<(&[u8], &[u8]), Fault> {
+    let mut r = Reader { rest: payload };
+    let length = r.number()?;
+    let first = r.take(length as usize)?;
+    Ok((first, r.rest))
+}
+
+fn wrong(what: impl AsRef<str>) -> Fault {
+    fault(
+        Status::BadArgument,
+        format!("read a program's description: {}", what.as_ref()),
+    )
+}
+
+struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, n: usize) -> Result<&'a [u8], Fault> {
+        let cut = || wrong(format!("{} bytes left, want {n}", self.rest.len()));
+        let (taken, rest) = self.rest.split_at_checked(n).ok_or_else(cut)?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Fault> {
+        let mut bytes = [0; N];
+        bytes.copy_from_slice(self.take(N)?);
+        Ok(bytes)
+    }
+
+    fn number(&mut self) -> Result<u32, Fault> {
+        Ok(u32::from_le_bytes(self.array()?))
+    }
+
+    fn long(&mut self) -> Result<u64, Fault> {
+        Ok(u64::from_le_bytes(self.array()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mayfly_pool::Source;
+
+    use super::*;
+
+    fn item(tag: Tag, payload: &[u8]) -> Vec<u8> {
+        let head = [(tag as u32).to_le_bytes(), (payload.len() as u32).to_le_bytes()].concat();
+        [&head[..], payload].concat()
+    }
+
+    fn two(first: &str, second: &[u8]) -> Vec<u8> {
+        [&(first.len() as u32).to_le_bytes()[..], first.as_bytes(), second].concat()
+    }
+
+    fn whole() -> Vec<u8> {
+        let limits: [&[u8]; 4] = [
+            &(64u64 << 20).to_le_bytes(),
+            &1000u32.to_le_bytes(),
+            &2000u32.to_le_bytes(),
+            &5_000_000_000u64.to_le_bytes(),
+        ];
+        let warm = [3u32, 1, 1].map(u32::to_le_bytes).concat();
+        [
+            VERSION.to_le_bytes().to_vec(),
+            item(Tag::Path, b"/program"),
+            item(Tag::Argument, b"program"),
+            item(Tag::Argument, b"-v"),
+            item(Tag::Variable, b"A=b"),
+            item(Tag::Folder, b"/app"),
+            item(Tag::Writable, b"/tmp"),
+            item(Tag::Mount, &two("/program", b"/bin/true")),
+            item(Tag::File, &two("/app/main.js", b"1 + 1\0")),
+            item(Tag::Limits, &limits.concat()),
+            item(Tag::Warmup, &[&warm[..], &[7; 16]].concat()),
+        ]
+        .concat()
+    }
+
+    #[test]
+    fn decode_gives_every_item() {
+        let Description { spec, mut warmup } = decode(&whole()).unwrap();
+        assert_eq!((spec.path.as_str(), spec.folder.as_str()), ("/program", "/app"));
+        assert_eq!(spec.arguments, ["program", "-v"]);
+        assert_eq!(spec.environment, ["A=b"]);
+        assert_eq!(spec.writable.as_deref(), Some("/tmp"));
+        assert_eq!(spec.mounts[0], Mount::host("/program", "/bin/true"));
+        assert_eq!(spec.mounts[1].source, Source::Bytes(b"1 + 1\0".to_vec()));
+        let l = spec.limits;
+        assert_eq!(
+            (l.memory_bytes, l.output_bytes, l.log_bytes, l.boot_ns),
+            (64 << 20, 1000, 2000, 5_000_000_000)
+        );
+        assert_eq!(
+            std::iter::from_fn(|| warmup.next()).collect::<Vec<_>>(),
+            [[7; 16]; 3]
+        );
+    }
+
+    #[test]
+    fn decode_refuses_every_cut_but_those_between_items() {
+        let bytes = whole();
+        let mut ends = vec![4];
+        while let Some(at) = ends.last().copied().filter(|at| *at < bytes.len()) {
+            let length = u32::from_le_bytes(bytes[at + 4..at + 8].try_into().unwrap());
+            ends.push(at + 8 + length as usize);
+        }
+        for cut in 0..bytes.len() {
+            let fine = cut > 4 && ends.contains(&cut);
+            assert_eq!(decode(&bytes[..cut]).is_ok(), fine, "{cut}");
+        }
+    }
+
+    #[test]
+    fn decode_names_what_is_wrong() {
+        let start = VERSION.to_le_bytes();
+        let cases: [(Vec<u8>, &str); 7] = [
+            (9u32.to_le_bytes().into(), "version 9, want 1"),
+            (
+                [&start[..], &99u32.to_le_bytes(), &[0; 4]].concat(),
+                "tag 99, want",
+            ),
+            ([&start[..], &item(Tag::Argument, b"a\0")].concat(), "a NUL"),
+            ([&start[..], &item(Tag::Argument, b"\xff")].concat(), "not UTF-8"),
+            ([&start[..], &item(Tag::Folder, b"app")].concat(), "\"app\", want"),
+            ([&start[..], &item(Tag::Limits, &[0; 24])].concat(), "memory of 0"),
+            (start.into(), "program \"\", want"),
+        ];
+        for (bytes, want) in cases {
+            let fault = decode(&bytes).unwrap_err();
+            assert_eq!(fault.status, Status::BadArgument);
+            assert!(fault.text.contains(want), "{}", fault.text);
+        }
+    }
+
+    #[test]
+    fn decode_never_panics_on_changed_bytes() {
+        let bytes = whole();
+        let mut state = 88_172_645_463_325_252u64;
+        let mut random = |end: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state % end as u64) as usize
+        };
+        let mut refused = 0;
+        for _ in 0..20_000 {
+            let mut bad = bytes.clone();
+            for _ in 0..=random(3) {
+                let at = random(bad.len());
+                bad[at] = random(256) as u8;
+            }
+            refused += usize::from(decode(&bad).is_err());
+        }
+        assert!(refused > 5000, "{refused}");
+    }
+}
