@@ -182,6 +182,10 @@ pub struct Files {
     open: Slab<OpenFile>,
     /// Most descriptors; the highest number is one less.
     limit: usize,
+    /// Bytes in pipes, sockets and texts, which the host holds for the guest.
+    held: usize,
+    /// Most of them.
+    held_limit: usize,
     /// The bytes behind fds 0, 1 and 2.
     pub stdio: Tracked<Stdio>,
 }
@@ -189,11 +193,13 @@ pub struct Files {
 impl Files {
     /// The table of a process that starts with fds 0, 1 and 2.
     #[must_use]
-    pub fn new(limit: usize, stdio: Stdio) -> Self {
+    pub fn new(limit: usize, held_limit: usize, stdio: Stdio) -> Self {
         let mut files = Self {
             descriptors: Slab::default(),
             open: Slab::default(),
             limit,
+            held: 0,
+            held_limit,
             stdio: Tracked::new(stdio),
         };
         for (kind, flags) in [(FileKind::Input, 0), (FileKind::Output, 1), (FileKind::Log, 1)] {
@@ -211,6 +217,24 @@ impl Files {
             references: 0,
             activity: [1, 1],
         })
+    }
+
+    /// Makes a description of a text.
+    ///
+    /// # Errors
+    /// ENOMEM over the limit on bytes held.
+    pub fn add_text(&mut self, bytes: Vec<u8>, flags: u32) -> Result<usize, Errno> {
+        if bytes.len() > self.held_limit - self.held {
+            return Err(Errno::ENOMEM);
+        }
+        self.held += bytes.len();
+        Ok(self.add(
+            FileKind::Text {
+                bytes: bytes.into(),
+                offset: 0,
+            },
+            flags,
+        ))
     }
 
     /// Gives a description the lowest free descriptor from `from` on.
@@ -295,6 +319,14 @@ impl Files {
                 interests.retain(|key, _| key.1 != file);
             }
         }
+        self.held -= match &closed.kind {
+            FileKind::Stream(Stream {
+                incoming: Some(bytes),
+                ..
+            }) => bytes.len(),
+            FileKind::Text { bytes, .. } => bytes.len(),
+            _ => 0,
+        };
         match closed.kind {
             FileKind::Stream(Stream { peer: Some(peer), .. }) => {
                 if let Some(OpenFile {
@@ -388,6 +420,6 @@ impl Files {
         self.descriptors.restore(&reference.descriptors);
         self.open.restore(&reference.open);
         self.stdio.restore(&reference.stdio);
-        self.limit = reference.limit;
+        (self.limit, self.held, self.held_limit) = (reference.limit, reference.held, reference.held_limit);
     }
 }

@@ -11,6 +11,12 @@ pub trait FileBytes: Send + Sync {
     fn bytes(&self) -> &[u8];
 }
 
+impl FileBytes for Arc<Vec<u8>> {
+    fn bytes(&self) -> &[u8] {
+        self
+    }
+}
+
 impl FileBytes for Vec<u8> {
     fn bytes(&self) -> &[u8] {
         self
@@ -27,6 +33,8 @@ pub struct HostFile {
     pub mode: u32,
     /// Time of the last change, in seconds since 1970.
     pub modified: u64,
+    /// The guest wrote these bytes itself; its limit on files counts them while they are mapped.
+    pub of_guest: bool,
 }
 
 impl HostFile {
@@ -38,6 +46,16 @@ impl HostFile {
             slot: None,
             mode: 0o444,
             modified: 0,
+            of_guest: false,
+        }
+    }
+
+    /// A file that the guest wrote.
+    #[must_use]
+    pub fn of_guest(bytes: Arc<Vec<u8>>) -> Self {
+        Self {
+            of_guest: true,
+            ..Self::new(bytes)
         }
     }
 
@@ -51,7 +69,7 @@ impl HostFile {
 impl PartialEq for HostFile {
     /// Two files are equal when they are the same bytes in the same place.
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.bytes, &other.bytes) && self.slot == other.slot && self.mode == other.mode
+        std::ptr::eq(self.bytes(), other.bytes()) && self.slot == other.slot && self.mode == other.mode
     }
 }
 

@@ -138,7 +138,11 @@ impl Kernel {
             threads,
             current: 0,
             loaded: PID,
-            files: Files::new(limits.descriptors, Stdio::new(config.output, stdio)),
+            files: Files::new(
+                limits.descriptors,
+                limits.held_bytes,
+                Stdio::new(config.output, stdio),
+            ),
             vfs,
             process: Tracked::new(Process {
                 executable: Vec::new(),

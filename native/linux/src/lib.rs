@@ -9,6 +9,8 @@ pub mod elf;
 pub mod errno;
 pub mod exec;
 pub mod files;
+#[cfg(test)]
+mod guest_tests;
 pub mod host_file;
 pub mod kernel;
 pub mod limits;

@@ -17,6 +17,8 @@ pub struct Limits {
     pub file_bytes: u64,
     /// Most files, directories and links, mounts included.
     pub file_nodes: usize,
+    /// Most bytes in pipes, sockets and opened texts of `/proc`, which the host holds for the guest.
+    pub held_bytes: usize,
     /// Most bytes on fd 1 for one request.
     pub output_bytes: usize,
     /// Most bytes on fd 2 that are kept for one request.
@@ -35,7 +37,8 @@ impl Default for Limits {
             mappings: 65_530,
             reserved_bytes: 1 << 42,
             file_bytes: 16 << 20,
-            file_nodes: 65_536,
+            file_nodes: 32_768,
+            held_bytes: 16 << 20,
             output_bytes: 64 << 20,
             log_bytes: 1 << 20,
             calls: u64::MAX,

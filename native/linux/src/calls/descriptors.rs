@@ -1,7 +1,5 @@
 //! Descriptors: seeking, closing, duplicating, flags, and the calls that make or resize files.
 
-use std::sync::Arc;
-
 use super::{Answer, Done, ZERO, value};
 use crate::errno::Errno;
 use crate::files::{FileKind, O_APPEND, O_NONBLOCK, O_PATH};
@@ -306,10 +304,12 @@ impl Kernel {
             NodeKind::Device(device) => FileKind::Device(*device),
             NodeKind::Proc(file) => {
                 let file = *file;
-                FileKind::Text {
-                    bytes: Arc::from(self.proc_text(m, file)),
-                    offset: 0,
-                }
+                let text = self.proc_text(m, file);
+                let file = self.files.add_text(text, shown)?;
+                return self
+                    .files
+                    .attach(file, 0, flags & 0o200_0000 != 0)
+                    .map(Done::Value);
             }
             NodeKind::Link(_) if flags as u32 & O_PATH != 0 => FileKind::Regular { node, offset: 0 },
             NodeKind::Link(_) => return Err(Errno::ELOOP),

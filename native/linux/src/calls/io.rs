@@ -168,6 +168,12 @@ impl Kernel {
         if device == Device::Null {
             return ZERO;
         }
+        // As on Linux, one read of randomness has an end.
+        let limit = if device == Device::Random {
+            limit.min(1 << 25)
+        } else {
+            limit
+        };
         let mut done = 0;
         while done < limit {
             let mut chunk = vec![0; CHUNK.min(limit - done)];

@@ -1,11 +1,15 @@
 //! `mmap` and its family.
 
+use std::collections::BTreeMap;
+
 use super::{Answer, Done, ZERO, value};
 use crate::errno::Errno;
 use crate::files::FileKind;
+use crate::host_file::HostFile;
 use crate::kernel::Kernel;
-use crate::machine::{Machine, PAGE, PageState, Protection};
+use crate::machine::{Machine, PAGE, PageState, Protection, USER_END};
 use crate::space::{Place, Wanted};
+use crate::vfs::NodeKind;
 use crate::vma::{Purpose, Source};
 
 const MAP_SHARED: u64 = 1;
@@ -13,6 +17,8 @@ const MAP_TYPE: u64 = 0xf;
 const MAP_FIXED: u64 = 0x10;
 const MAP_ANONYMOUS: u64 = 0x20;
 const MAP_FIXED_NOREPLACE: u64 = 0x10_0000;
+/// Most bytes that one `mincore` looks at.
+const MINCORE_MAX: u64 = 1 << 32;
 const MREMAP_MAYMOVE: u64 = 1;
 const MREMAP_FIXED: u64 = 2;
 /// PROT_GROWSDOWN and PROT_GROWSUP: no mapping here grows by itself.
@@ -72,12 +78,40 @@ impl Kernel {
             return Err(Errno::ENODEV);
         }
         let name = String::from_utf8_lossy(&self.name_of(node)).into_owned();
+        let file = self.vfs.mappable(node)?;
+        if matches!(
+            self.vfs.node(node).map(|node| &node.kind),
+            Some(NodeKind::Memory(_))
+        ) {
+            self.room_for_versions(&file)?;
+        }
         Ok(Source::File {
-            file: self.vfs.mappable(node)?,
+            file,
             offset,
             name: name.into(),
             inode: node as u64 + 1,
         })
+    }
+
+    /// Mappings keep a memory file as it was when it was mapped: all versions together must stay within the limit on files.
+    fn room_for_versions(&self, file: &HostFile) -> Result<(), Errno> {
+        let kept = self
+            .space
+            .tree
+            .overlapping(0..USER_END)
+            .filter_map(|(_, mapping)| match &mapping.source {
+                Source::File { file, .. } if file.of_guest => {
+                    Some((file.bytes().as_ptr() as usize, file.bytes().len() as u64))
+                }
+                _ => None,
+            });
+        let mut versions: BTreeMap<usize, u64> = kept.collect();
+        versions.insert(file.bytes().as_ptr() as usize, file.bytes().len() as u64);
+        if versions.values().sum::<u64>() > self.limits.file_bytes {
+            Err(Errno::ENOMEM)
+        } else {
+            Ok(())
+        }
     }
 
     pub(super) fn sys_mprotect(
@@ -144,6 +178,10 @@ impl Kernel {
     }
 
     pub(super) fn sys_mincore(&mut self, m: &mut impl Machine, start: u64, length: u64, into: u64) -> Answer {
+        // Each page costs a look: as many as a few milliseconds allow.
+        if length > MINCORE_MAX {
+            return Err(Errno::ENOMEM);
+        }
         let answer = self.check_range(start, length)?;
         let pages = length.div_ceil(PAGE);
         for first in (0..pages).step_by(4096) {

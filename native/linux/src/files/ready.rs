@@ -3,8 +3,12 @@
 use super::{FileKind, Files, Interest, OpenFile, PIPE_BUF, READING, WRITING, event};
 use crate::errno::Errno;
 
-/// Epoll sets within epoll sets, at most.
-const EPOLL_DEPTH: u32 = 5;
+/// An epoll set, and sets within it: no deeper, so that asking one set never costs more than all descriptors squared.
+const EPOLL_DEPTH: u32 = 2;
+/// Most sets that are within others.
+const NESTED_MAX: usize = 64;
+/// Most files in all sets together, per descriptor allowed.
+const INTERESTS_PER_DESCRIPTOR: usize = 16;
 
 impl Files {
     /// The poll events that hold for a description at monotonic time `now`.
@@ -160,14 +164,10 @@ impl Files {
             FileKind::Regular { .. } | FileKind::Directory { .. } | FileKind::Text { .. } => {
                 return Err(Errno::EPERM);
             }
-            FileKind::Epoll { .. }
-                if operation == 1 && self.epoll_depth(file, epoll, EPOLL_DEPTH).is_none() =>
-            {
-                return Err(Errno::ELOOP);
-            }
+            FileKind::Epoll { .. } if operation == 1 => self.may_nest(epoll, file)?,
             _ => {}
         }
-        let limit = self.limit;
+        let full = self.interests().count() >= self.limit * INTERESTS_PER_DESCRIPTOR;
         let Some(OpenFile {
             kind: FileKind::Epoll { interests, .. },
             ..
@@ -184,7 +184,7 @@ impl Files {
         };
         match operation {
             1 if interests.contains_key(&key) => Err(Errno::EEXIST),
-            1 if interests.len() >= limit => Err(Errno::ENOSPC),
+            1 if full => Err(Errno::ENOSPC),
             1 => {
                 interests.insert(key, interest);
                 Ok(())
@@ -198,21 +198,40 @@ impl Files {
         }
     }
 
-    /// How deep the sets below `file` go, or `None` when that is too deep or leads to `outer`.
-    fn epoll_depth(&self, file: usize, outer: usize, left: u32) -> Option<u32> {
-        if file == outer || left == 0 {
-            return None;
-        }
-        let Some(OpenFile {
-            kind: FileKind::Epoll { interests, .. },
-            ..
-        }) = self.open.get(file)
-        else {
-            return Some(0);
-        };
-        interests.keys().try_fold(0, |deepest, &(_, inner)| {
-            Some(deepest.max(self.epoll_depth(inner, outer, left - 1)? + 1))
+    /// All files in all sets: the set and the file.
+    fn interests(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.open.iter().flat_map(|(set, open)| {
+            let interests = match &open.kind {
+                FileKind::Epoll { interests, .. } => Some(interests.keys()),
+                _ => None,
+            };
+            interests.into_iter().flatten().map(move |&(_, file)| (set, file))
         })
+    }
+
+    /// Whether one set may be put into another.
+    fn may_nest(&self, outer: usize, inner: usize) -> Result<(), Errno> {
+        let is_set = |file| {
+            matches!(
+                self.open.get(file),
+                Some(OpenFile {
+                    kind: FileKind::Epoll { .. },
+                    ..
+                })
+            )
+        };
+        let mut nested = 0;
+        for (set, file) in self.interests().filter(|&(_, file)| is_set(file)) {
+            if file == outer || set == inner {
+                return Err(Errno::ELOOP);
+            }
+            nested += 1;
+        }
+        if nested >= NESTED_MAX {
+            Err(Errno::ENOSPC)
+        } else {
+            Ok(())
+        }
     }
 
     /// Whether waiting for this description means waiting for fd 0.

@@ -74,7 +74,8 @@ impl Files {
         if other.read_shut {
             return None;
         }
-        Some(STREAM_BYTES - other.incoming.as_ref()?.len())
+        // At the limit on all streams together a writer waits as if this one were full.
+        Some((STREAM_BYTES - other.incoming.as_ref()?.len()).min(self.held_limit - self.held))
     }
 
     /// Reads from a stream: up to `limit` bytes, none at its end.
@@ -101,6 +102,7 @@ impl Files {
             .and_then(|stream| stream.incoming.as_mut())
             .ok_or(Errno::EBADF)?;
         let bytes = incoming.drain(..count).collect();
+        self.held -= count;
         peer.into_iter().for_each(|peer| self.note(peer, WRITING));
         Ok(bytes)
     }
@@ -128,6 +130,7 @@ impl Files {
         };
         if let Some(incoming) = self.stream_mut(peer).and_then(|stream| stream.incoming.as_mut()) {
             incoming.extend(bytes);
+            self.held += bytes.len();
         }
         self.note(peer, READING);
     }

@@ -27,7 +27,7 @@ impl Vfs {
     pub fn mappable(&self, number: usize) -> Result<HostFile, Errno> {
         match &self.nodes.get(number).ok_or(Errno::EBADF)?.kind {
             NodeKind::Host(file) => Ok(file.clone()),
-            NodeKind::Memory(bytes) => Ok(HostFile::new(bytes.as_ref().clone())),
+            NodeKind::Memory(bytes) => Ok(HostFile::of_guest(Arc::clone(bytes))),
             _ => Err(Errno::ENODEV),
         }
     }

@@ -1,0 +1,144 @@
+//! Random system calls with random arguments and random memory: nothing panics, and a reset takes everything back.
+
+use super::*;
+
+struct Dice(u64);
+
+impl Dice {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+    fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    /// A value that some call takes seriously: an address, a descriptor, a length, flags, an edge.
+    fn argument(&mut self, guest: &Guest) -> u64 {
+        const EDGES: [u64; 14] = [
+            0,
+            1,
+            8,
+            PAGE - 1,
+            PAGE,
+            0x1_0000,
+            0x7fff_ffff,
+            0xffff_ffff,
+            crate::machine::USER_END - 1,
+            crate::machine::USER_END,
+            1 << 47,
+            1 << 63,
+            u64::MAX - PAGE + 1,
+            u64::MAX,
+        ];
+        match self.below(9) {
+            0 | 1 => guest.scratch + self.below(2 * PAGE / 8) * 8,
+            2 => guest.scratch + 2 * PAGE - self.below(64),
+            3 => self.below(16),
+            4 => EDGES[self.below(14) as usize],
+            5 => 1 << self.below(64),
+            6 => self.below(5000),
+            7 => guest.scratch + self.below(6) * PAGE - self.below(2) * PAGE,
+            _ => self.next(),
+        }
+    }
+}
+
+/// Paths, vectors, events, times and sets that calls may find in the scratch pages.
+fn fill(guest: &mut Guest, dice: &mut Dice) {
+    let paths: [&[u8]; 8] = [
+        b"/tmp/a\0",
+        b"/tmp/b/c\0",
+        b"/proc/self/maps\0",
+        b"/\0",
+        b"..\0",
+        b"/dev/zero\0",
+        b"/bin/tiny\0",
+        b"/tmp/b\0",
+    ];
+    for slot in 0..40 {
+        let at = guest.scratch + slot * 64;
+        match dice.below(3) {
+            0 => guest.put(at, paths[dice.below(8) as usize]),
+            1 => {
+                let words =
+                    [dice.argument(guest), dice.argument(guest), dice.argument(guest)].map(u64::to_le_bytes);
+                guest.put(at, words.as_flattened());
+            }
+            _ => guest.put(
+                at,
+                &[dice.below(8), dice.below(64)].map(u64::to_le_bytes).concat(),
+            ),
+        }
+    }
+}
+
+#[test]
+fn random_calls_never_panic_and_a_restore_takes_all_back() {
+    let limits = Limits {
+        reserved_bytes: 1 << 36,
+        mappings: 200,
+        file_bytes: 100_000,
+        held_bytes: 300_000,
+        ..Limits::default()
+    };
+    let mut first = Guest::with(limits, OutputMode::Stream);
+    let snapshot = first.kernel.snapshot();
+    let mut guest = first.clone();
+    let mut dice = Dice(0x1234_5678_9abc_def1);
+    let mut made = 0_u64;
+    // A longer run: MAYFLY_FUZZ_ROUNDS=100000 cargo test --release -p mayfly-linux random_calls
+    let rounds = std::env::var("MAYFLY_FUZZ_ROUNDS")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(400);
+    for round in 0..rounds {
+        dice = Dice(dice.next() ^ round);
+        // Scratch may be unmapped by now; each round begins from the snapshot.
+        fill(&mut guest, &mut dice);
+        for _ in 0..120 {
+            let call = if dice.below(50) == 0 {
+                dice.next()
+            } else {
+                dice.below(460)
+            };
+            // Ends and waits without hope would only shorten the round.
+            if matches!(call, number::exit_group | number::pause | number::rt_sigsuspend)
+                && dice.below(20) != 0
+            {
+                continue;
+            }
+            made += 1;
+            let arguments = std::array::from_fn(|_| dice.argument(&guest));
+            let action = match dice.below(40) {
+                0 => guest.kernel.preempt(&mut guest.machine),
+                1 => {
+                    let (vector, code) = (dice.below(32) as u8, dice.below(32));
+                    let address = dice.argument(&guest);
+                    guest.kernel.fault(&mut guest.machine, vector, code, address)
+                }
+                2 => {
+                    guest.kernel.push_input(vec![1; dice.below(100) as usize]);
+                    guest.kernel.run(&mut guest.machine)
+                }
+                _ => guest.act(call, arguments),
+            };
+            assert!(guest.machine.registers().rip < crate::machine::USER_END);
+            match action {
+                Action::Resume => {}
+                Action::Output | Action::Frame => {
+                    guest.kernel.take_output();
+                    guest.kernel.take_log();
+                }
+                Action::Idle { .. } | Action::Wait { .. } | Action::Deadlock | Action::Stop(_) => break,
+            }
+        }
+        guest.kernel.restore(&snapshot);
+        guest.machine.clone_from(&first.machine);
+        assert_eq!(guest.kernel.differences(&snapshot), [""; 0]);
+    }
+    println!("{made} calls");
+    assert!(made > 5000, "{made}");
+}

@@ -1,0 +1,150 @@
+//! Every limit: at it, one below, one above.
+
+use mayfly_wire::{Head, Kind};
+
+use super::*;
+use crate::action::Stop;
+use crate::limits::Limit;
+
+fn framed(output_bytes: usize) -> Guest {
+    let limits = Limits {
+        output_bytes,
+        ..Limits::default()
+    };
+    Guest::with(limits, OutputMode::Framed(mayfly_wire::Limits::default()))
+}
+
+#[test]
+fn descriptors_end_at_the_limit() {
+    let mut guest = Guest::with(
+        Limits {
+            descriptors: 10,
+            ..Limits::default()
+        },
+        OutputMode::Stream,
+    );
+    let results: Vec<i64> = (0..8).map(|_| guest.call(number::dup, [0; 6])).collect();
+    assert_eq!(results, [3, 4, 5, 6, 7, 8, 9, -24]);
+    assert_eq!(guest.call(number::dup2, [0, 9, 0, 0, 0, 0]), 9);
+    assert_eq!(guest.call(number::dup2, [0, 10, 0, 0, 0, 0]), -9);
+    assert_eq!(guest.call(number::fcntl, [0, 0, 9, 0, 0, 0]), -24);
+    assert_eq!(guest.call(number::fcntl, [0, 0, 10, 0, 0, 0]), -22);
+    assert_eq!(guest.call(number::pipe, [guest.scratch, 0, 0, 0, 0, 0]), -24);
+    guest.call(number::close, [9, 0, 0, 0, 0, 0]);
+    assert_eq!(guest.call(number::pipe, [guest.scratch, 0, 0, 0, 0, 0]), -24);
+    assert_eq!(
+        guest.call(number::eventfd2, [0; 6]),
+        9,
+        "the pipe that found no second number left nothing"
+    );
+}
+
+#[test]
+fn threads_end_at_the_limit() {
+    let mut guest = Guest::with(
+        Limits {
+            threads: 4,
+            ..Limits::default()
+        },
+        OutputMode::Stream,
+    );
+    let started: Vec<bool> = (0..5).map(|_| guest.thread() > 0).collect();
+    assert_eq!(started, [true, true, true, false, false]);
+}
+
+#[test]
+fn system_calls_end_at_the_limit() {
+    let mut guest = Guest::with(
+        Limits {
+            calls: 10,
+            ..Limits::default()
+        },
+        OutputMode::Stream,
+    );
+    // One was made to map the scratch pages.
+    for _ in 0..9 {
+        assert_eq!(guest.call(number::getpid, [0; 6]), 100);
+    }
+    assert_eq!(
+        guest.act(number::getpid, [0; 6]),
+        Action::Stop(Stop::Limit(Limit::Calls))
+    );
+}
+
+#[test]
+fn output_ends_at_the_limit() {
+    for (length, expected) in [
+        (99, Action::Resume),
+        (100, Action::Resume),
+        (101, Action::Stop(Stop::Limit(Limit::Output))),
+    ] {
+        let mut guest = framed(100);
+        let head = Head {
+            kind: Kind::Response,
+            header_bytes: 10,
+            body_bytes: 5000,
+        };
+        guest.put(guest.scratch, &head.encode());
+        assert_eq!(
+            guest.act(number::write, [1, guest.scratch, length, 0, 0, 0]),
+            expected,
+            "{length}"
+        );
+    }
+}
+
+#[test]
+fn the_log_keeps_what_the_limit_allows_and_counts_the_rest() {
+    let limits = Limits {
+        log_bytes: 10,
+        ..Limits::default()
+    };
+    let mut guest = Guest::with(limits, OutputMode::Framed(mayfly_wire::Limits::default()));
+    guest.put(guest.scratch, b"0123456789abc");
+    for (length, dropped) in [(9, 0), (1, 0), (1, 1), (5, 6)] {
+        assert_eq!(
+            guest.call(number::write, [2, guest.scratch, length, 0, 0, 0]),
+            length as i64
+        );
+        assert_eq!(guest.kernel.log_dropped(), dropped);
+    }
+    assert_eq!(guest.kernel.take_log(), b"0123456780");
+}
+
+#[test]
+fn versions_of_a_mapped_file_count_against_the_limit_on_files() {
+    let limits = Limits {
+        file_bytes: 40_000,
+        ..Limits::default()
+    };
+    let mut guest = Guest::with(limits, OutputMode::Stream);
+    guest.put(guest.scratch, b"f\0");
+    let fd = guest.call(number::memfd_create, [guest.scratch, 0, 0, 0, 0, 0]) as u64;
+    assert_eq!(guest.call(number::ftruncate, [fd, 15_000, 0, 0, 0, 0]), 0);
+    let mut map = || {
+        let mapped = guest.call(number::mmap, [0, PAGE, 1, 2, fd, 0]);
+        guest.call(number::pwrite64, [fd, guest.scratch, 1, 0, 0, 0]);
+        mapped > 0
+    };
+    assert_eq!([map(), map(), map()], [true, true, false]);
+}
+
+#[test]
+fn memory_ends_with_its_own_stop() {
+    let mut guest = Guest::new();
+    let length = 5000 * PAGE;
+    let big = guest.call(number::mmap, [0, length, 3, 0x22, u64::MAX, 0]) as u64;
+    let mut last = Action::Resume;
+    for page in (big..big + length).step_by(PAGE as usize) {
+        if guest.machine.page_state(page) == crate::machine::PageState::Absent {
+            last = guest.kernel.fault(&mut guest.machine, 14, 6, page);
+            if last != Action::Resume {
+                break;
+            }
+        }
+    }
+    assert_eq!(last, Action::Stop(Stop::OutOfMemory));
+    // The same when the kernel itself would store there.
+    let action = guest.act(number::getrandom, [big + length - PAGE, 100, 0, 0, 0, 0]);
+    assert_eq!(action, Action::Stop(Stop::OutOfMemory));
+}

@@ -1,0 +1,161 @@
+//! Requests: idle, one frame in, one frame out, and back to the snapshot.
+
+use mayfly_wire::{Head, Kind};
+
+use super::*;
+use crate::action::Stop;
+use crate::kernel::{Request, Snapshot};
+
+fn idle_guest() -> (Guest, Snapshot, MockMachine) {
+    let mut guest = Guest::with(
+        Limits::default(),
+        OutputMode::Framed(mayfly_wire::Limits::default()),
+    );
+    assert_eq!(
+        guest.act(number::read, [0, guest.scratch, 1000, 0, 0, 0]),
+        Action::Idle { wait: None }
+    );
+    let snapshot = guest.kernel.snapshot();
+    let machine = guest.machine.clone();
+    (guest, snapshot, machine)
+}
+
+fn request(input: &[u8]) -> Request {
+    Request {
+        clock: ClockBase {
+            ticks: 1_000_000_000_000,
+            ..CLOCK
+        },
+        seed: [9; 32],
+        input: input.to_vec(),
+    }
+}
+
+fn answer(guest: &mut Guest, body: &[u8]) -> Action {
+    let head = Head {
+        kind: Kind::Response,
+        header_bytes: 0,
+        body_bytes: body.len() as u32,
+    };
+    let frame = [&head.encode()[..], body].concat();
+    guest.put(guest.scratch, &frame);
+    guest.act(number::write, [1, guest.scratch, frame.len() as u64, 0, 0, 0])
+}
+
+#[test]
+fn a_request_is_read_answered_and_forgotten() {
+    let (mut guest, snapshot, machine) = idle_guest();
+    for round in 0..3 {
+        assert_eq!(
+            guest
+                .kernel
+                .begin_request(&mut guest.machine, request(b"request")),
+            Action::Resume
+        );
+        assert_eq!((guest.result(), guest.get(guest.scratch)), (7, *b"request"));
+        for call in [number::getpid, number::epoll_create1, number::dup] {
+            guest.call(call, [0; 6]);
+        }
+        guest.call(number::chdir, [guest.scratch, 0, 0, 0, 0, 0]);
+        guest.thread();
+        assert_eq!(answer(&mut guest, b"body"), Action::Frame);
+        let frame = guest.kernel.take_output();
+        assert_eq!(&frame[16..], b"body", "{round}");
+        guest.kernel.restore(&snapshot);
+        guest.machine.clone_from(&machine);
+        assert_eq!(guest.kernel.differences(&snapshot), [""; 0]);
+    }
+}
+
+#[test]
+fn the_monotonic_clock_carries_on_from_the_snapshot_and_realtime_is_the_hosts() {
+    let (mut guest, _, _) = idle_guest();
+    let before = guest.kernel.now(&mut guest.machine);
+    guest.machine.pass(999_000_000_000);
+    let later = ClockBase {
+        ticks: guest.machine.ticks(),
+        realtime: CLOCK.realtime + 5_000,
+        ..CLOCK
+    };
+    guest.kernel.begin_request(
+        &mut guest.machine,
+        Request {
+            clock: later,
+            ..request(b"x")
+        },
+    );
+    let after = guest.kernel.now(&mut guest.machine);
+    assert!(after - before < 1_000_000, "{}", after - before);
+    guest.call(number::clock_gettime, [0, guest.scratch, 0, 0, 0, 0]);
+    let words: [u8; 16] = guest.get(guest.scratch);
+    let seconds = u64::from_le_bytes(*words.first_chunk().expect("a word"));
+    assert_eq!(seconds, CLOCK.realtime / 1_000_000_000);
+    // The clock page says the same.
+    assert_eq!(
+        guest.get(crate::vdso::CLOCK_PAGE + 8),
+        later.realtime.to_le_bytes()
+    );
+}
+
+#[test]
+fn randomness_follows_the_seed_of_the_request() {
+    let (mut guest, snapshot, machine) = idle_guest();
+    let mut draw = |seed: u8| {
+        guest.kernel.restore(&snapshot);
+        guest.machine.clone_from(&machine);
+        guest.kernel.begin_request(
+            &mut guest.machine,
+            Request {
+                seed: [seed; 32],
+                ..request(b"x")
+            },
+        );
+        guest.call(number::getrandom, [guest.scratch, 16, 0, 0, 0, 0]);
+        guest.get::<16>(guest.scratch)
+    };
+    let (first, second, again) = (draw(1), draw(2), draw(1));
+    assert_ne!(first, second);
+    assert_eq!(first, again);
+}
+
+#[test]
+fn a_frame_may_come_in_pieces_but_only_one_and_only_a_frame() {
+    let (mut guest, _, _) = idle_guest();
+    guest.kernel.begin_request(&mut guest.machine, request(b"x"));
+    let head = Head {
+        kind: Kind::Response,
+        header_bytes: 2,
+        body_bytes: 3,
+    };
+    guest.put(guest.scratch, &[&head.encode()[..], b"{}abc!"].concat());
+    let at = guest.scratch;
+    assert_eq!(guest.act(number::write, [1, at, 5, 0, 0, 0]), Action::Resume);
+    assert_eq!(guest.act(number::write, [1, at + 5, 14, 0, 0, 0]), Action::Resume);
+    let mut late = guest.clone();
+    assert_eq!(guest.act(number::write, [1, at + 19, 2, 0, 0, 0]), Action::Frame);
+    let action = late.act(number::write, [1, at + 19, 3, 0, 0, 0]);
+    assert!(matches!(action, Action::Stop(Stop::BadFrame(_))), "{action:?}");
+    let (mut guest, _, _) = idle_guest();
+    guest.put(guest.scratch, b"no frame");
+    let action = guest.act(number::write, [1, guest.scratch, 8, 0, 0, 0]);
+    assert!(matches!(action, Action::Stop(Stop::BadFrame(_))), "{action:?}");
+}
+
+#[test]
+fn an_end_of_input_ends_the_read() {
+    let (mut guest, _, _) = idle_guest();
+    guest.kernel.end_input();
+    assert_eq!(guest.kernel.run(&mut guest.machine), Action::Resume);
+    assert_eq!(guest.result(), 0);
+}
+
+#[test]
+fn an_idle_guest_with_a_timer_tells_when_it_would_wake() {
+    let mut guest = Guest::with(Limits::default(), OutputMode::Stream);
+    guest.put(guest.scratch, &[0, 0, 0, 0, 1, 0, 0, 0]);
+    let action = guest.act(number::poll, [guest.scratch, 1, 5000, 0, 0, 0]);
+    let Action::Idle { wait: Some(wait) } = action else {
+        panic!("{action:?}")
+    };
+    assert!((4_900_000_000..=5_000_000_000).contains(&wait), "{wait}");
+}
