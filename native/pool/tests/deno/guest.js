@@ -1,0 +1,128 @@
+// A server of frames under stock Deno whose requests are hostile in all ways that JavaScript has.
+const input = new Uint8Array(1 << 16)
+const view = new DataView(input.buffer)
+const decoder = new TextDecoder()
+const encoder = new TextEncoder()
+let count = 0
+const list = []
+const simd = new Uint8Array([
+  0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 127, 3, 2, 1, 0, 7, 5, 1, 1, 102, 0, 0, 10, 11, 1, 9, 0, 65, 7, 253, 17,
+  253, 27, 0, 11,
+])
+
+function readFrame() {
+  let have = 0
+  let want = 16
+  while (have < want) {
+    const n = Deno.stdin.readSync(input.subarray(have))
+    if (n === null) Deno.exit(3)
+    have += n
+    if (have >= 16) want = 16 + view.getUint32(8, true) + view.getUint32(12, true)
+  }
+  return decoder.decode(input.subarray(16, 16 + view.getUint32(8, true)))
+}
+
+function writeFrame(text) {
+  const body = encoder.encode(text)
+  const frame = new Uint8Array(18 + body.length)
+  frame.set([77, 65, 89, 70, 1, 2, 0, 0, 2])
+  new DataView(frame.buffer).setUint32(12, body.length, true)
+  frame.set([123, 125], 16)
+  frame.set(body, 18)
+  for (let at = 0; at < frame.length;) at += Deno.stdout.writeSync(frame.subarray(at))
+}
+
+const sleep = (ms) => new Promise((done) => setTimeout(done, ms))
+const refused = (f) => {
+  try {
+    f()
+    return 'done'
+  } catch (e) {
+    return e.name
+  }
+}
+
+const actions = {
+  hello: () => `${++count} ${list.length} ${globalThis.left} ${Object.prototype.left} ${[].left}`,
+  dirty() {
+    count += 100
+    list.push(...Array(100000).keys())
+    globalThis.left = new Float64Array(6 << 20).fill(1)
+    Object.prototype.left = 1
+    Array.prototype.left = 2
+    globalThis.timer = setInterval(() => count++, 1)
+    return 'dirtied'
+  },
+  simd: () => String(new WebAssembly.Instance(new WebAssembly.Module(simd)).exports.f()),
+  trap: () => refused(() => recurse(0)),
+  throws() {
+    throw { not: 'an error' }
+  },
+  timer: () => sleep(20).then(() => 'slept'),
+  timers: async () => {
+    await Promise.all(Array.from({ length: 10000 }, (_, i) => sleep(i % 50)))
+    return 'all'
+  },
+  storm: async () => {
+    let n = 0
+    const step = async () => {
+      n++
+      if (n < 200000) await Promise.all([Promise.resolve().then(step)])
+    }
+    await step()
+    return `${n}`
+  },
+  read: () => refused(() => Deno.readTextFileSync('/etc/passwd')),
+  env: () => refused(() => Deno.env.get('HOME')),
+  run: () => refused(() => new Deno.Command('/bin/ls').outputSync()),
+  kill: () => refused(() => Deno.kill(1)),
+  connect: () => Deno.connect({ port: 80 }).then(() => 'connected', (e) => e.name),
+  log: () => (console.error('a line'), 'logged'),
+  json: () => JSON.stringify(JSON.parse(JSON.stringify(Array.from({ length: 1000 }, (_, i) => ({ i }))))).length.toString(),
+  collect() {
+    for (let i = 0; i < 300; i++) Array.from({ length: 1000 }, (_, j) => ({ j }))
+    return 'collected'
+  },
+  exit: () => Deno.exit(9),
+  spin() {
+    for (;;);
+  },
+  'spin-await': async () => {
+    for (;;) await null
+  },
+  regexp: () => String(/^(a+)+$/.test('a'.repeat(40) + 'b')),
+  memory() {
+    const all = []
+    for (;;) all.push(new Array(1000).fill(all.length))
+  },
+  buffers() {
+    const all = []
+    for (;;) all.push(new Uint8Array(1 << 20).fill(1))
+  },
+  never: () => new Promise(() => {}),
+  garbage() {
+    Deno.stdout.writeSync(encoder.encode('no frame at all, but long enough to be seen'))
+    return 'more'
+  },
+  output() {
+    const head = new Uint8Array([77, 65, 89, 70, 1, 2, 0, 0, 2, 0, 0, 0, 255, 255, 255, 63])
+    Deno.stdout.writeSync(head)
+    for (;;) Deno.stdout.writeSync(input)
+  },
+  flood() {
+    for (let i = 0; i < 2000; i++) Deno.stderr.writeSync(input)
+    return 'flooded'
+  },
+}
+const recurse = (n) => recurse(n + 1) + 1
+
+for (;;) {
+  const what = readFrame()
+  let answer
+  try {
+    answer = await actions[what]()
+  } catch (e) {
+    answer = `threw ${typeof e}`
+  }
+  writeFrame(answer)
+}
