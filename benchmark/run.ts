@@ -2,6 +2,7 @@
  * `deno task bench`: every server on every route, checked, then timed, in fresh processes and in turn. Flags:
  *
  * - `--quick`: runs of 2 s instead of 30 s
+ * - `--seconds 10`: runs of so many seconds
  * - `--only /test,/test-cpu`: these routes (the slash may be left out)
  * - `--rounds 5`: default 3
  * - `--match`, `--template`, `--reload`: the benchmarks of those rooms instead
@@ -33,19 +34,27 @@ const OTHERS: Readonly<Record<string, string>> = {
 export function toSettings(args: readonly string[]): Settings {
   let quick = false
   let rounds = 3
+  let seconds: number | undefined
   let groups = GROUPS
   for (let i = 0; i < args.length; i++) {
     if (args[i] === '--quick') quick = true
     else if (args[i] === '--rounds') rounds = Number(args[++i])
+    else if (args[i] === '--seconds') seconds = Number(args[++i])
     else if (args[i] === '--only') groups = selectGroups(args[++i] ?? '')
     else {throw new TypeError(
-        `Cannot run the benchmark: unknown argument ${args[i]}, want --quick, --rounds n, --only routes`,
+        `Cannot run the benchmark: unknown argument ${
+          args[i]
+        }, want --quick, --rounds n, --seconds n, --only routes`,
       )}
   }
   if (!Number.isInteger(rounds) || rounds < 1) {
     throw new TypeError(`Cannot run the benchmark: --rounds is ${rounds}, want a number from 1`)
   }
-  return { quick, groups, rounds, warmUp: quick ? 1 : 3, duration: quick ? 2 : 30 }
+  const duration = seconds ?? (quick ? 2 : 30)
+  if (!Number.isInteger(duration) || duration < 1) {
+    throw new TypeError(`Cannot run the benchmark: --seconds is ${seconds}, want a whole number from 1`)
+  }
+  return { quick, groups, rounds, warmUp: quick ? 1 : 3, duration }
 }
 
 function selectGroups(list: string): readonly Group[] {

@@ -29,6 +29,8 @@ export interface Routes {
 export interface App {
   readonly options: ResolvedOptions
   readonly bus: EventBus
+  /** True while somebody listens to requests. */
+  observed: boolean
   readonly host: ContextHost
   readonly middleware: ScopedMiddleware[]
   /** Longest prefix first. */

@@ -23,6 +23,7 @@ export function createApp(options: ResolvedOptions): App {
   const app: App = {
     options,
     bus,
+    observed: false,
     host: {
       bus,
       maxBodyBytes: options.maxBodyBytes,
@@ -46,7 +47,10 @@ export function createApp(options: ResolvedOptions): App {
     pool: undefined,
     hotReload: undefined,
   }
-  if (app.engine !== undefined) followViews(app, app.engine)
+  bus.onChange = () => {
+    app.observed = wants(bus, 'request:complete') || wants(bus, 'request:error')
+    if (app.engine !== undefined) followViews(bus, app.engine)
+  }
   return app
 }
 

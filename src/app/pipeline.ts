@@ -16,7 +16,7 @@ import type { Awaitable, ErrorHandler, Middleware, Next } from '../context/types
 import { HttpError } from '../errors/http_error.ts'
 import { emit, wants } from '../events/bus.ts'
 import { allowedMethods, match } from '../router/match.ts'
-import { normalizePathname, pathnameOf } from '../router/pathname.ts'
+import { normalizePathname, pathEnd, pathnameOf, pathStart } from '../router/pathname.ts'
 import { BAD_ESCAPE, FOUND, type Match, NO_METHOD, TOO_LONG } from '../router/tree.ts'
 import { serveStatic } from '../static/serve_static.ts'
 import type { App } from './app.ts'
@@ -27,26 +27,27 @@ import { withDeadline } from './timeout.ts'
 
 /** Answers a request. Never throws and never rejects. */
 export function handle(app: App, request: Request, peer: PeerInfo | undefined): Awaitable<Response> {
-  const ctx = toContext(app, request, peer)
-  const observed = wants(app.bus, 'request:complete') || wants(app.bus, 'request:error')
-  const start = observed ? performance.now() : 0
-  const result = route(app, ctx)
+  const { url, method } = request
+  const from = pathStart(url)
+  const end = pathEnd(url, from)
+  const isPlain = from !== -1 && end >= 0
+  const ctx = isPlain
+    ? new RequestContext(app.host, request, peer, method, url, url.slice(from, end))
+    : toResolvedContext(app, request, peer)
+  const start = app.observed ? performance.now() : 0
+  const result = route(app, ctx, isPlain)
   if (result instanceof Response) return finish(app, ctx, result, start)
   return withDeadline(app, ctx, result).then((response) => finish(app, ctx, response, start))
 }
 
-function toContext(app: App, request: Request, peer: PeerInfo | undefined): RequestContext {
-  let url = request.url
-  let pathname = pathnameOf(url)
-  // A path comes from a socket as it was sent; what could be a dot segment goes through the URL parser.
-  if (pathname.includes('/.') || pathname.includes('\\') || pathname.includes('%2')) {
-    url = URL.parse(url)?.href ?? url
-    pathname = new URL(`http://localhost${pathname}`).pathname
-  }
+/** A path comes from a socket as it was sent; what could be a dot segment goes through the URL parser. */
+function toResolvedContext(app: App, request: Request, peer: PeerInfo | undefined): RequestContext {
+  const url = URL.parse(request.url)?.href ?? request.url
+  const { pathname } = new URL(`http://localhost${pathnameOf(request.url)}`)
   return new RequestContext(app.host, request, peer, request.method, url, pathname)
 }
 
-function route(app: App, ctx: RequestContext): Awaitable<Response> {
+function route(app: App, ctx: RequestContext, isPlain: boolean): Awaitable<Response> {
   if (ctx.url.length > app.options.maxUrlLength) {
     return reject(
       app,
@@ -54,7 +55,7 @@ function route(app: App, ctx: RequestContext): Awaitable<Response> {
       new HttpError(414, `The URL is longer than ${app.options.maxUrlLength} characters`),
     )
   }
-  const path = normalizePathname(ctx.pathname)
+  const path = isPlain ? ctx.pathname : normalizePathname(ctx.pathname)
   if (path === null) return reject(app, ctx, new HttpError(400, 'The path has a malformed percent escape'))
   const found = match(app.routes.tree, path, ctx.method)
   if (found.outcome === FOUND) {

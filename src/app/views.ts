@@ -3,7 +3,7 @@ import type { RequestState } from '../context/state.ts'
 import { toByteStream } from '../context/stream.ts'
 import type { RenderOptions } from '../context/types.ts'
 import { Engine } from '../dve/mod.ts'
-import { emit, wants } from '../events/bus.ts'
+import { emit, type EventBus, wants } from '../events/bus.ts'
 import type { App } from './app.ts'
 import type { ResolvedOptions } from './options.ts'
 
@@ -17,16 +17,15 @@ export function createEngine(options: ResolvedOptions): Engine | undefined {
   return new Engine({ viewsDir, filters, maxIterations, maxRenderIterations, maxOutputSize, maxTemplateSize })
 }
 
-/** Makes the engine tell the bus what it does, while anybody listens. */
-export function followViews(app: App, engine: Engine): void {
-  const { bus } = app
-  const hooks = {
-    compiled: (event: { name: string; durationMs: number }) => emit(bus, 'view:compiled', event),
-    rendered: (event: { name: string; durationMs: number }) => emit(bus, 'view:rendered', event),
-    refreshed: (event: { name: string; durationMs: number }) => emit(bus, 'view:refreshed', event),
-    error: (event: { name: string; durationMs: number; error: unknown }) => emit(bus, 'view:error', event),
-  }
-  bus.onChange = () => engine.setHooks(VIEW_KINDS.some((kind) => wants(bus, kind)) ? hooks : undefined)
+/** Makes the engine tell the bus what it does when anybody listens, and nothing when nobody does. */
+export function followViews(bus: EventBus, engine: Engine): void {
+  if (!VIEW_KINDS.some((kind) => wants(bus, kind))) return engine.setHooks(undefined)
+  engine.setHooks({
+    compiled: (event) => emit(bus, 'view:compiled', event),
+    rendered: (event) => emit(bus, 'view:rendered', event),
+    refreshed: (event) => emit(bus, 'view:refreshed', event),
+    error: (event) => emit(bus, 'view:error', event),
+  })
 }
 
 /** Answers `ctx.render`. Throws `TypeError` without views and `TemplateError` when the template fails. */

@@ -7,17 +7,45 @@
  */
 
 const SLASH = 47
+const COLON = 58
+const QUERY = 63
+const HASH = 35
+const PERCENT = 37
+const BACKSLASH = 92
+const DOT = 46
+
+/** Where the path of an absolute URL starts: the first `/` after the authority, or -1. */
+export function pathStart(url: string): number {
+  // http: and https:, which all but Unix sockets have, need no search for the authority.
+  if (url.charCodeAt(4) === COLON) return url.indexOf('/', 7)
+  if (url.charCodeAt(5) === COLON) return url.indexOf('/', 8)
+  const authority = url.indexOf('://')
+  return url.indexOf('/', authority === -1 ? 0 : authority + 3)
+}
+
+/**
+ * Where the path that starts at `start` ends (at `?`, `#` or the end), or the complement of that when the path is not plain:
+ * it holds `%`, `\\` or `/.`, so that `normalizePathname` may change it. One pass, since every request takes it.
+ */
+export function pathEnd(url: string, start: number): number {
+  let plain = true
+  let before = 0
+  let index = start
+  for (; index < url.length; index++) {
+    const code = url.charCodeAt(index)
+    if (code === QUERY || code === HASH) break
+    if (code === PERCENT || code === BACKSLASH || (code === DOT && before === SLASH)) plain = false
+    before = code
+  }
+  return plain ? index : ~index
+}
 
 /** The path of an absolute URL, as written: from the first `/` after the authority to `?` or `#`. */
 export function pathnameOf(url: string): string {
-  const authority = url.indexOf('://')
-  const start = url.indexOf('/', authority === -1 ? 0 : authority + 3)
+  const start = pathStart(url)
   if (start === -1) return '/'
-  let end = url.indexOf('?', start)
-  if (end === -1) end = url.length
-  const hash = url.indexOf('#', start)
-  if (hash !== -1 && hash < end) end = hash
-  return url.slice(start, end)
+  const end = pathEnd(url, start)
+  return url.slice(start, end < 0 ? ~end : end)
 }
 
 /**
