@@ -177,3 +177,17 @@ Deno.test('a stack of a guest names the file and line of the user', async () => 
     }
   })
 })
+
+Deno.test('the isolated routes of the benchmark answer as the plain ones do', async () => {
+  const routes = new URL('../../benchmark/routes/', import.meta.url)
+  const source = (name: string) =>
+    Deno.readTextFileSync(new URL(name, routes)).replace('../work.ts', new URL('../work.ts', routes).pathname)
+  const files = { 'one.ts': source('test-isolated.ts'), 'two.ts': source('test-isolated-cpu.ts') }
+  await withGuest(files, async (guest) => {
+    assertEquals((await ask(guest, { file: 'one.ts' })).text, '{"hello":"world!"}')
+    let sum = 0
+    for (let i = 0; i < 50_000; i++) sum += Math.sqrt(i)
+    const { value } = JSON.parse((await ask(guest, { file: 'two.ts' })).text)
+    assert(Math.abs(value - sum) / sum < 1e-4, `${value} ${sum}`)
+  })
+})

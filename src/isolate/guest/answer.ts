@@ -1,6 +1,7 @@
 /** From what a handler gave to the frame that answers. */
 import { HttpError } from '../../errors/http_error.ts'
 import type { HeaderPairs, PendingData, ResponseHead } from '../message.ts'
+import { toJsonMembers } from '../json_members.ts'
 import type { GuestContext } from './context.ts'
 import { toErrorData } from './errors.ts'
 import { writeBytes, writeText } from './frames.ts'
@@ -112,21 +113,8 @@ function toPendingData({ single, appended }: NonNullable<GuestContext['pending']
 
 /** The members of `ctx.state` that have a JSON form, if they are others than came. */
 function changedState(bag: Record<string, unknown>, before: string): Record<string, unknown> | undefined {
-  let after: string
-  try {
-    after = JSON.stringify(bag)
-  } catch {
-    after = JSON.stringify(Object.fromEntries(Object.entries(bag).filter(([, value]) => hasJson(value))))
-  }
+  const after = toJsonMembers(bag)
   return after === before || (before === '' && after === '{}') ? undefined : JSON.parse(after)
-}
-
-function hasJson(value: unknown): boolean {
-  try {
-    return JSON.stringify(value) !== undefined
-  } catch {
-    return false // a cycle, a bigint, or a toJSON that throws
-  }
 }
 
 function encodeHead(head: ResponseHead): Uint8Array {
