@@ -80,6 +80,7 @@ pub fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Error>> {
         mounts,
         folder,
         writable: Some("/tmp".into()),
+        draws: false,
         limits: Limits {
             memory_bytes: options.memory.unwrap_or(1024) << 20,
             output_bytes: 64 << 20,

@@ -45,6 +45,7 @@ pub fn deno_spec(binary: &Path, bundle: Vec<u8>, limits: Limits) -> Spec {
         mounts,
         folder: "/app".into(),
         writable: None,
+        draws: false,
         limits,
     }
 }

@@ -39,6 +39,7 @@ impl Instance {
             kernel: program.fresh_kernel(),
             trace: None,
             exits: 0,
+            seedings: 0,
         };
         Ok(Instance {
             program: program.clone(),

@@ -7,7 +7,7 @@ use mayfly_linux::action::Action;
 use mayfly_linux::kernel::{Kernel, Request, Snapshot as KernelSnapshot};
 use mayfly_linux::stdio::OutputMode;
 use mayfly_vmm::{Alarm, Host, Snapshot, monotonic_ns};
-use mayfly_wire::{HEADER_MAX, Limits as FrameLimits};
+use mayfly_wire::{HEADER_MAX, Head, Kind, Limits as FrameLimits};
 
 use crate::clock::{ClockSource, fresh_seed};
 use crate::outcome::Outcome;
@@ -58,6 +58,11 @@ impl Program {
         let mut alarm = Alarm::new()?;
         let clock = ClockSource::new(host)?;
         run_to_idle(&mut running, Action::Resume, &mut alarm, deadline)?;
+        let mut ask = |running: &mut Running, frame| {
+            let action = begin_request(running, clock, frame)?;
+            let answer = run_to_idle(running, action, &mut alarm, deadline)?;
+            answer.ok_or_else(|| ended(running, "waits again without an answer"))
+        };
         let booted = monotonic_ns();
         let mut report = BootReport {
             boot_ns: booted - begin,
@@ -68,12 +73,12 @@ impl Program {
         while let Some(frame) = warmup(last.as_ref().map(|(o, ns)| (o, *ns))) {
             let start = monotonic_ns();
             sample = Some(frame.clone());
-            let action = begin_request(&mut running, clock, frame)?;
-            let answer = run_to_idle(&mut running, action, &mut alarm, deadline)?;
-            let answer =
-                answer.ok_or_else(|| ended(&mut running, "waits again without an answer to the warm-up"))?;
+            let answer = ask(&mut running, frame)?;
             last = Some((Outcome::Answered(answer), monotonic_ns() - start));
             report.warmup_requests += 1;
+        }
+        if spec.draws {
+            draw_to_seed(&mut running, &mut ask)?;
         }
         report.warmup_ns = monotonic_ns() - booted;
         report.exits = running.exits;
@@ -108,6 +113,57 @@ impl Program {
     pub(crate) fn fresh_kernel(&self) -> Kernel {
         Kernel::from_snapshot(&self.kernel)
     }
+}
+
+/// Words that a generator gives for one seed. (`rand`'s ThreadRng, behind Deno's `crypto`: 64 KiB.)
+const WORDS_PER_SEED: u64 = 16384;
+/// Words that it makes at a time.
+const WORDS_PER_BLOCK: u64 = 64;
+
+/// Draws random numbers until the program's generator has none left: the next one asks the kernel for a seed. First block by
+/// block to find a seeding, then to just before the next one, then word by word over it, for the block's edge is not known; then
+/// to the last word.
+fn draw_to_seed(
+    running: &mut Running,
+    ask: &mut impl FnMut(&mut Running, Vec<u8>) -> Result<Vec<u8>, BootError>,
+) -> Result<(), BootError> {
+    let mut draw = |running: &mut Running, count: u64| {
+        let before = running.seedings;
+        let header = format!("{{\"control\":\"draw\",\"count\":{count}}}");
+        let head = Head {
+            kind: Kind::Request,
+            header_bytes: header.len() as u32,
+            body_bytes: 0,
+        };
+        ask(running, [&head.encode()[..], header.as_bytes()].concat())?;
+        Ok::<bool, BootError>(running.seedings > before)
+    };
+    let steps = [
+        (WORDS_PER_BLOCK, WORDS_PER_SEED / WORDS_PER_BLOCK + 1),
+        (1, WORDS_PER_BLOCK + 1),
+    ];
+    for (i, (count, most)) in steps.into_iter().enumerate() {
+        let mut seeded = false;
+        for _ in 0..most {
+            seeded = draw(running, count)?;
+            if seeded {
+                break;
+            }
+        }
+        if !seeded {
+            return Err(ended(
+                running,
+                "draws random numbers and never asks for a fresh seed",
+            ));
+        }
+        let rest = if i == 0 {
+            WORDS_PER_SEED - WORDS_PER_BLOCK
+        } else {
+            WORDS_PER_SEED - 1
+        };
+        draw(running, rest)?;
+    }
+    Ok(())
 }
 
 /// Begins a request in an idle program.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use mayfly_linux::action::Action;
+use mayfly_linux::calls::number;
 use mayfly_linux::exec::Exec;
 use mayfly_linux::kernel::{Config, Kernel};
 use mayfly_linux::machine::Machine;
@@ -40,6 +41,8 @@ pub struct Running {
     pub trace: Option<Trace>,
     /// Times that the guest left ring 3.
     pub exits: u64,
+    /// Times that it asked for random bytes.
+    pub seedings: u64,
 }
 
 impl Running {
@@ -96,6 +99,7 @@ impl Running {
                 kernel,
                 trace: None,
                 exits: 0,
+                seedings: 0,
             }),
         }
     }
@@ -131,9 +135,10 @@ impl Running {
         }
     }
 
-    fn tell(&self) {
+    fn tell(&mut self) {
+        let r = self.guest.registers();
+        self.seedings += u64::from(r.rax == number::getrandom);
         if let Some(trace) = self.trace {
-            let r = self.guest.registers();
             trace(r.rax, [r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9], &self.kernel);
         }
     }

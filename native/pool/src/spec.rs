@@ -21,6 +21,10 @@ pub struct Spec {
     pub folder: String,
     /// Directory in the guest in which files can be made, if any.
     pub writable: Option<String>,
+    /// The program answers control frames that draw random numbers, so its generator can be brought to the point at which its
+    /// next number asks the kernel for a fresh seed, in every request anew. Without it a generator inside of the program
+    /// repeats itself after every reset.
+    pub draws: bool,
     /// Bounds.
     pub limits: Limits,
 }

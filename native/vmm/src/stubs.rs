@@ -41,10 +41,12 @@ pub(crate) fn vector_stub(vector: u8) -> u64 {
     STUBS + vector as u64 * STUB_STRIDE
 }
 
-/// An interrupt gate of ring 0 with its own stack.
+/// An interrupt gate of ring 0 with its own stack. Breakpoint and overflow may be raised by instruction, as on Linux; every other
+/// `int` is a general protection fault.
 fn gate(vector: u8) -> [u64; 2] {
     let handler = vector_stub(vector);
-    let kind = 0x8e00u64 | stack_of(vector);
+    let by_instruction = if matches!(vector, 3 | 4) { 0x6000 } else { 0 };
+    let kind = 0x8e00u64 | by_instruction | stack_of(vector);
     [
         handler & 0xffff | (KERNEL_CODE as u64) << 16 | kind << 32 | (handler >> 16 & 0xffff) << 48,
         handler >> 32,

@@ -83,6 +83,7 @@ const actions = {
     for (let i = 0; i < 300; i++) Array.from({ length: 1000 }, (_, j) => ({ j }))
     return 'collected'
   },
+  uuid: () => crypto.randomUUID(),
   exit: () => Deno.exit(9),
   spin() {
     for (;;);
@@ -114,13 +115,14 @@ const actions = {
     return 'flooded'
   },
 }
+const draw = (count) => (crypto.getRandomValues(new Uint32Array(count)), 'drawn')
 const recurse = (n) => recurse(n + 1) + 1
 
 for (;;) {
   const what = readFrame()
   let answer
   try {
-    answer = await actions[what]()
+    answer = what.startsWith('{') ? draw(JSON.parse(what).count) : await actions[what]()
   } catch (e) {
     answer = `threw ${typeof e}`
   }

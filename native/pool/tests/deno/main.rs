@@ -51,7 +51,8 @@ fn program() -> Option<Arc<Program>> {
             output_bytes: 1 << 20,
             ..Limits::default()
         };
-        let spec = deno_spec(&deno()?, include_bytes!("guest.js").to_vec(), limits);
+        let mut spec = deno_spec(&deno()?, include_bytes!("guest.js").to_vec(), limits);
+        spec.draws = true;
         let mut warm = vec![frame("simd"), frame("timer"), frame("json")];
         warm.extend((0..50).map(|_| frame("read")));
         Some(Arc::new(
@@ -138,6 +139,18 @@ fn ordinary_requests_are_answered_and_forgotten() {
             }
             assert_eq!(client.text("hello"), CLEAN, "after {what}");
         }
+    }
+}
+
+#[test]
+fn random_numbers_of_the_programs_own_generator_are_fresh() {
+    let Some(program) = program() else { return };
+    let mut client = Client::new(&program);
+    let mut seen = std::collections::BTreeSet::new();
+    for i in 0..30 {
+        let uuid = client.text("uuid");
+        assert_eq!(uuid.len(), 36);
+        assert!(seen.insert(uuid), "request {i} repeats an earlier one");
     }
 }
 

@@ -65,7 +65,9 @@ fn page_faults_tell_address_and_kind_and_resume() {
 #[test]
 fn other_exceptions_tell_their_vector() {
     let Some(host) = host() else { return };
-    let cases: [(&[u8], u8); 6] = [
+    let cases: [(&[u8], u8); 8] = [
+        (&[0xcc], 3),                   // int3
+        (&[0xcd, 0x03], 3),             // int $3
         (&[0x0f, 0x0b], 6),             // ud2
         (&[0x31, 0xc9, 0xf7, 0xf1], 0), // xor %ecx,%ecx; div %ecx
         (&[0xf4], 13),                  // hlt
