@@ -220,7 +220,7 @@ impl Kernel {
             return Err(Errno::EINTR);
         }
         // Back to the `syscall` instruction, with the number where it was.
-        (registers.rip, registers.rax) = (registers.rip - 2, call.number);
+        (registers.rip, registers.rax) = (registers.rip.saturating_sub(2), call.number);
         m.set_registers(&registers);
         Ok(Done::Registers)
     }

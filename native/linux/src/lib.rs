@@ -1,4 +1,50 @@
-//! A Linux personality in plain Rust data.
+//! The Linux personality of Mayfly's virtual machines: an unmodified x86-64 program's system calls, answered from plain Rust data.
+//!
+//! There is no guest kernel and no host call on the guest's behalf. The machine below (KVM, in another crate; plain data, in the tests)
+//! hands over each exit; [`kernel::Kernel`] answers it from its own tables and says what comes next ([`action::Action`]).
+//!
+//! ```text
+//!    exit: system call, fault, kick            Action: Resume, Idle, Wait, Output, Frame, Stop
+//!               |                                                  ^
+//!   +-----------v--------------------------------------------------+-----------+
+//!   | kernel    calls/*: one file a family      schedule: who runs, who waits   |
+//!   |           delivery: signals               exec: ELF, stack, vDSO          |
+//!   +---+-----------+------------+-------------+-----------+----------+---------+
+//!   | space, vma  | threads    | files       | vfs       | clock    | random     |
+//!   | mappings,   | registers, | descriptors,| tree of   | bases,   | ChaCha20,  |
+//!   | faults,     | waits,     | pipes,epoll,| mounts    | jumps,   | a seed a   |
+//!   | copies      | masks      | readiness   | and /tmp  | vDSO page| request    |
+//!   +-----------------------------+--------------------------------------------+
+//!                                 | machine::Machine: the seam
+//!                                 v
+//!               pages, page tables, registers, one counter
+//! ```
+//!
+//! # Rules that hold everywhere
+//! - What a guest can write is copied once ([`space::AddressSpace::read`]), then checked, then used. No reference into guest memory.
+//! - Every table has a bound ([`limits::Limits`]), and what the host holds for a guest (pipes, texts, files, versions of mapped files)
+//!   is counted in bytes. No call costs more than a few milliseconds of host time; no loop runs longer than a table.
+//! - An unknown call answers ENOSYS and is counted ([`limits::Statistics::unknown`]); nothing a guest does ends the host.
+//! - A call that waits keeps no state: when its wait is over it is made again from the same registers ([`threads::Retry`]).
+//! - State is cloned for a snapshot and copied back by what was touched ([`tracked`]); [`kernel::Kernel::differences`] names any part
+//!   that is not as it was.
+//! - No `unsafe`.
+//!
+//! # How it is tested
+//! - Beside the code: the mapping tree against a map of single pages; the address space likewise; ELF, frames and wire heads with changed
+//!   bytes; ChaCha20 by its RFC; the vDSO's bytes against the assembler.
+//! - `guest_tests`: a kernel on a machine of plain data: waits, futexes, signals, limits (at, below, above), requests, and random calls
+//!   with random memory, reset and compared after each round (`MAYFLY_FUZZ_ROUNDS` makes it longer).
+//! - `tests/programs`: seventy C programs that print the same natively and in a machine; `mayfly-vm/tests/programs.rs` runs them.
+//!
+//! # What is not here
+//! - Processes (`fork`, `execve`, `wait`), sockets but stream pairs, descriptors in messages, `signalfd`, `inotify`, `splice`,
+//!   POSIX timers (`timer_create`), extended attributes, hard links, priority-inheriting and robust futexes.
+//! - Shared writable mappings of files answer ENODEV: nothing would carry the stores back.
+//! - Permission bits are kept and shown, not enforced; every file belongs to the one user or to root.
+//! - Addresses that are only hints to `mmap` are not taken. `madvise(MADV_FREE)` zeroes at once.
+//! - Epoll sets nest one level deep (Linux: five).
+//! - Stopping signals (SIGSTOP, SIGTSTP) are ignored: nobody could continue the process.
 #![forbid(unsafe_code)]
 
 pub mod action;
