@@ -41,6 +41,8 @@ export interface App {
   readonly engine: Engine | undefined
   /** Show stacks to the client. */
   development: boolean
+  /** True from the start of `serve` to its end. */
+  serving: boolean
   /** True once the time to drain is over. */
   closing: boolean
   /** Errors of streams that have been reported, so that the server does not report them again. */

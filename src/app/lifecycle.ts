@@ -41,6 +41,7 @@ export function createApp(options: ResolvedOptions): App {
     deadlines: createDeadlines(options.requestTimeoutMs),
     engine: createEngine(options),
     development: false,
+    serving: false,
     closing: false,
     told: new WeakSet(),
     routes: noRoutes(),

@@ -112,7 +112,7 @@ export class Router {
 
   /**
    * Serves until `signal`, SIGINT, SIGTERM or SIGHUP, and resolves once accepted requests have been answered. Rejects with
-   * `StartupError` when it cannot start.
+   * `StartupError` when it cannot start, with `TypeError` when it serves already.
    */
   serve(options?: number | ServeOptions): Promise<void> {
     return serveApp(this.#app, options)

@@ -11,7 +11,11 @@ import { handle } from './pipeline.ts'
 /** Serves an app until it is told to stop; resolves when drained, with everything it holds released. */
 export async function serveApp(app: App, given: number | ServeOptions | undefined): Promise<void> {
   const options = resolveServe(given)
+  if (app.serving) {
+    throw new TypeError('Cannot serve: this router serves already, want another Router for another address')
+  }
   if (options.signal?.aborted) return
+  app.serving = true
   const stopped = Promise.withResolvers<string>()
   const release: (() => void)[] = []
   try {
@@ -51,6 +55,7 @@ export async function serveApp(app: App, given: number | ServeOptions | undefine
   } finally {
     for (const end of release) end()
     await closeApp(app)
+    app.serving = false
   }
 }
 
