@@ -1,6 +1,6 @@
 import { readBytes } from '../context/body.ts'
 import { clientAddress } from '../context/ip.ts'
-import { NO_PARAMS, type RequestState } from '../context/state.ts'
+import type { RequestState } from '../context/state.ts'
 import type { Awaitable } from '../context/types.ts'
 import { toJsonMembers } from './json_members.ts'
 import type { RequestHead } from './message.ts'
@@ -27,7 +27,8 @@ export function toRequestHead(ctx: RequestState, handler: number): RequestHead {
     path: ctx.pathname,
     headers: [...ctx.request.headers],
     seed: createSeed(),
-    ...(params === NO_PARAMS ? {} : { params }),
+    warm: false,
+    ...(isEmpty(params) ? {} : { params }),
     ...(ip === undefined ? {} : { ip }),
     ...(peer === undefined ? {} : { peer }),
     ...(bag === null ? {} : { state: JSON.parse(toJsonMembers(bag)) }),
@@ -36,4 +37,9 @@ export function toRequestHead(ctx: RequestState, handler: number): RequestHead {
     ...(pending === null ? {} : { pending: { single: [...pending.single], appended: pending.appended } }),
     ...(status === 0 ? {} : { status }),
   }
+}
+
+function isEmpty(record: Readonly<Record<string, string>>): boolean {
+  for (const _ in record) return false
+  return true
 }

@@ -96,10 +96,10 @@ function toFrame(
         : [['content-type', type], ['content-length', String(bytes.length)]] as const),
     ],
     seed: createSeed(),
+    warm: true,
     ...(Object.keys(params).length === 0 ? {} : { params }),
     ip: '127.0.0.1',
     peer: '127.0.0.1',
-    warm: true,
   }
   return encodeRequest(head, bytes)
 }

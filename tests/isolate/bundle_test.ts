@@ -21,7 +21,7 @@ Deno.test('a bundle is the same bytes each time and holds no host code', async (
     )
     assertEquals([...new Set(rooms)].sort(), ['context', 'errors', 'events', 'isolate', 'std'])
     const own = first.inputs.filter((path) => path.includes('/src/isolate/') && !path.includes('/guest/'))
-    assertEquals(own.map((path) => path.split('/').at(-1)), ['message.ts', 'wire.ts'])
+    assertEquals(own.map((path) => path.split('/').at(-1)), ['json_members.ts', 'message.ts', 'wire.ts'])
     assert(first.inputs.includes(join(folder, '_b.ts')))
     assertEquals(first.inputs.includes(`${root}mod.ts`), false)
   })

@@ -4,6 +4,8 @@ import { encodeControl } from '../../src/isolate/request_frame.ts'
 import { WIDEST } from '../../src/isolate/wire.ts'
 import { ask, exchange, toFrame, withGuest } from './guest_process.ts'
 
+const GOOD = `export function GET() { return new Response('good') }`
+
 Deno.test('state, session, validated input and headers travel both ways as data', async () => {
   const files = {
     'data.ts': `
@@ -82,7 +84,11 @@ Deno.test('large bodies pass whole, and an answer over the limit is an error', a
       export async function POST(ctx) { return ctx.send.custom(await ctx.get.bytes()) }
       export async function PUT(ctx) { return ctx.send.text(await ctx.get.text()) }
       export async function PATCH(ctx) { return new Response((await ctx.get.request().blob()).stream()) }
-      export function GET(ctx) { return ctx.send.text('é'.repeat(Number(ctx.get.query('n')))) }`,
+      export function GET(ctx) { return ctx.send.text('é'.repeat(Number(ctx.get.query('n')))) }
+      let ended = 0
+      function* endless() { try { for (;;) yield 'x'.repeat(1000) } finally { ended++ } }
+      export function DELETE(ctx) { return ctx.send.stream(endless()) }
+      export function OPTIONS(ctx) { return ctx.send.json(ended) }`,
   }
   await withGuest(files, async (guest) => {
     const letters = 'añ漢😀'.repeat(20_000)
@@ -98,6 +104,9 @@ Deno.test('large bodies pass whole, and an answer over the limit is an error', a
     }
     const twice = await ask(guest, { method: 'POST', body: new Uint8Array(300_001) })
     assertEquals(twice.head.error?.http?.type, 'isolation-output')
+    const endless = await ask(guest, { method: 'DELETE' })
+    assertEquals(endless.head.error?.http?.type, 'isolation-output')
+    assertEquals((await ask(guest, { method: 'OPTIONS' })).text, '1')
     assertEquals((await ask(guest, { path: '/?n=3' })).text, 'ééé')
   })
 })
@@ -121,8 +130,10 @@ Deno.test('a module that throws breaks its own handlers only, and describe says 
       `import { x } from './_shared.ts'\nexport const isolated = true\nexport function GET() { return x }`,
     'worse.ts':
       `import { x } from './_shared.ts'\nexport const isolated = true\nexport function GET() { return x }`,
-    'good.ts': `export const isolated = true\nexport function GET() { return new Response('good') }`,
+    'good.ts': `export const isolated = true\n${GOOD}`,
     'odd.ts': `export const isolated = true\nexport const GET = 5\nexport default {}`,
+    'stuck.ts': `export const isolated = true\nawait new Promise(() => {})\n${GOOD}`,
+    'timed.ts': `export const isolated = true\nawait new Promise((r) => setTimeout(r, 5))\n${GOOD}`,
   }
   await withGuest(files, async (guest) => {
     const { handlers } = decodeDescription(
@@ -134,9 +145,12 @@ Deno.test('a module that throws breaks its own handlers only, and describe says 
       ['good.ts GET', undefined],
       ['odd.ts GET', 'Cannot serve odd.ts GET: its export is n'],
       ['odd.ts', 'Cannot serve odd.ts: its default export '],
+      ['stuck.ts GET', 'Cannot load the module: it awaits a prom'],
+      ['timed.ts GET', undefined],
       ['worse.ts GET', 'no luck'],
     ])
     assertEquals((await ask(guest, { file: 'good.ts' })).text, 'good')
+    assertEquals((await ask(guest, { file: 'timed.ts' })).text, 'good')
     assertEquals((await ask(guest, { file: 'bad.ts' })).head.error?.message, 'no luck')
   })
 })

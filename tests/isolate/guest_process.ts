@@ -155,6 +155,15 @@ export function toFrame(program: Program, request: Ask): Uint8Array<ArrayBuffer>
   if (handler === -1) throw new TypeError(`no handler for ${method} of ${file}`)
   const url = `http://localhost${path}`
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
-  const head = { handler, method, url, path: path.split('?')[0], headers, seed: createSeed(), ...more }
+  const head = {
+    handler,
+    method,
+    url,
+    path: path.split('?')[0],
+    headers,
+    seed: createSeed(),
+    warm: false,
+    ...more,
+  }
   return encodeRequest(head, bytes)
 }

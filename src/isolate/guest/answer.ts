@@ -52,7 +52,7 @@ export function answerControl(answer: object): void {
 
 async function answerReal(ctx: GuestContext, response: Response, limit: number): Promise<void> {
   if (response instanceof ViewResponse) return answerView(ctx, response, limit)
-  const body = await response.bytes()
+  const body = response === ctx.streamed ? await readUpTo(response.body!, limit) : await response.bytes()
   const { status, statusText } = response
   const head: ResponseHead = {
     status,
@@ -66,6 +66,24 @@ async function answerReal(ctx: GuestContext, response: Response, limit: number):
   if (ctx.answered) return
   if (!writeBytes(encodeHead(head), body, limit)) return answerError(ctx, tooMuch(limit))
   ctx.answered = true
+}
+
+/** All bytes of a stream; of one that is over `limit` no more than it takes to know that, and the stream is cancelled. */
+async function readUpTo(stream: ReadableStream<Uint8Array>, limit: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of stream) {
+    chunks.push(chunk)
+    size += chunk.length
+    if (size > limit) break
+  }
+  const bytes = new Uint8Array(size)
+  let offset = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, offset)
+    offset += chunk.length
+  }
+  return bytes
 }
 
 function answerView(ctx: GuestContext, response: ViewResponse, limit: number): void {

@@ -39,6 +39,8 @@ export class GuestContext extends RequestContext {
   readonly lazy: LazyRequest
   /** `ctx.state` as it came, as JSON; '' when none came. */
   readonly stateText: string
+  /** The last response that `ctx.send` made of a stream: it may never end. */
+  streamed: Response | null = null
   /** Its frame has been written. */
   answered = false
   #reader: GuestReader | null = null
@@ -117,6 +119,14 @@ class GuestSender extends ResponseSender {
       return super.html(html, init)
     }
     return toLazy(html, 'text/html; charset=utf-8')
+  }
+
+  override stream(...args: Parameters<ResponseSender['stream']>): Response {
+    return this.#context.streamed = super.stream(...args)
+  }
+
+  override sse(...args: Parameters<ResponseSender['sse']>): Response {
+    return this.#context.streamed = super.sse(...args)
   }
 }
 

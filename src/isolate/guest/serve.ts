@@ -50,9 +50,7 @@ interface Guest {
 export async function serve(entry: ProgramEntry): Promise<void> {
   installLazyResponse()
   const loaded: Module[] = []
-  for (const load of entry.modules) {
-    loaded.push(await load().then((namespace) => ({ namespace }), (error: unknown) => ({ error })))
-  }
+  for (const load of entry.modules) loaded.push(await loadModule(load))
   const guest: Guest = {
     host: createGuestHost(),
     limit: entry.outputBytes,
@@ -62,6 +60,22 @@ export async function serve(entry: ProgramEntry): Promise<void> {
   }
   addEventListener('beforeunload', (event) => answerStuck(guest, event))
   run(guest)
+}
+
+/** Loads a module. What it throws is its error; so is a top-level await that nothing will settle. */
+async function loadModule(load: () => Promise<Record<string, unknown>>): Promise<Module> {
+  const stuck = Promise.withResolvers<Module>()
+  const giveUp = (event: Event) => {
+    event.preventDefault()
+    stuck.resolve({
+      error: new TypeError('Cannot load the module: it awaits a promise that nothing will settle'),
+    })
+  }
+  addEventListener('beforeunload', giveUp)
+  const settled = load().then((namespace) => ({ namespace }), (error: unknown) => ({ error }))
+  const module = await Promise.race([settled, stuck.promise])
+  removeEventListener('beforeunload', giveUp)
+  return module
 }
 
 /** Runs the loop. Frames that cannot be read end the guest: what follows them in the stream means nothing. */
@@ -128,7 +142,7 @@ function control(guest: Guest, head: DescribeHead | DrawHead): void {
 
 function handle(guest: Guest, head: RequestHead, body: Uint8Array<ArrayBuffer>): void | Promise<void> {
   seed(head.seed)
-  openConsole(head.warm === true)
+  openConsole(head.warm)
   const ctx = new GuestContext(guest.host, head, body)
   try {
     const result = guest.handlers[head.handler].run(ctx)

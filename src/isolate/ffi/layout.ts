@@ -1,0 +1,103 @@
+/** Numbers and offsets that the Rust side pins with assertions: `native/ffi/src/layout.rs`, `abi.rs` and `spec.rs`. */
+import { SYMBOLS } from './symbols.ts'
+
+/** What a native call answers instead of a number that is at least 0. */
+export const STATUSES = {
+  'bad-handle': -1,
+  'bad-argument': -2,
+  'queue-full': -3,
+  'closed': -4,
+  'unavailable': -5,
+  'boot-failed': -6,
+  'not-ready': -7,
+  'busy': -8,
+  'bad-ticket': -9,
+  'system': -10,
+  'panic': -11,
+} as const
+
+/** Name of a status. */
+export type StatusName = keyof typeof STATUSES
+
+/** How a request ended, by its code. */
+export const OUTCOMES = [
+  'answered',
+  'timeout',
+  'memory',
+  'output',
+  'exited',
+  'killed',
+  'stuck',
+  'misbehaved',
+  'failed',
+] as const
+
+/**
+ * How a request ended: `answered` with a frame; `timeout`, `memory` and `output` over a limit; `exited` and `killed` with
+ * status and signal; `stuck` with all threads waiting for ever; `misbehaved` with something that is no frame; `failed` by the
+ * host's fault.
+ */
+export type OutcomeName = typeof OUTCOMES[number]
+
+/** Parts of what a request left. */
+export const PARTS = { response: 0, log: 1, message: 2 } as const
+
+/** Flag of a submission: keep the program's state. */
+export const KEEP = 1
+
+/** Items of a program's description. */
+export const SPEC_TAGS = {
+  path: 1,
+  argument: 2,
+  variable: 3,
+  folder: 4,
+  writable: 5,
+  mount: 6,
+  file: 7,
+  libraries: 8,
+  limits: 9,
+  warmup: 10,
+} as const
+
+/** Size of a completion, in bytes. */
+export const COMPLETION_BYTES = 64
+
+/** Fields of a completion: offset in bytes and type. */
+export const COMPLETION = {
+  ticket: [0, 'i32'],
+  outcome: [4, 'u32'],
+  queue_us: [8, 'f64'],
+  run_us: [16, 'f64'],
+  reset_us: [24, 'f64'],
+  exits: [32, 'u32'],
+  dirty_pages: [36, 'u32'],
+  response_bytes: [40, 'u32'],
+  log_bytes: [44, 'u32'],
+  message_bytes: [48, 'u32'],
+  detail: [52, 'i32'],
+  worker: [56, 'u32'],
+  reserved: [60, 'u32'],
+} as const
+
+/** The whole ABI as text, from the tables; the Rust side writes the same from its own. */
+export function describeAbi(): string {
+  const lines: string[] = []
+  for (const [name, { parameters, result }] of Object.entries(SYMBOLS)) {
+    lines.push(`fn ${name}(${parameters.join(', ')}) -> ${result}`)
+  }
+  lines.push(`struct Completion ${COMPLETION_BYTES}`)
+  for (const [name, [offset, type]] of Object.entries(COMPLETION)) lines.push(`  ${offset} ${name}: ${type}`)
+  for (const [name, value] of Object.entries(STATUSES)) lines.push(`status ${name} = ${value}`)
+  for (const [value, name] of OUTCOMES.entries()) lines.push(`outcome ${name} = ${value}`)
+  for (const [name, value] of Object.entries(PARTS)) lines.push(`part ${name} = ${value}`)
+  lines.push(`flag keep = ${KEEP}`)
+  for (const [name, tag] of Object.entries(SPEC_TAGS)) lines.push(`spec ${name} = ${tag}`)
+  return `${lines.join('\n')}\n`
+}
+
+/** FNV-1a of ASCII text, without its top bit. */
+export function hashAbi(text: string): number {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  return hash & 0x7fffffff
+}

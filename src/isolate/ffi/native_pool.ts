@@ -1,0 +1,273 @@
+/** A pool of virtual machines: requests in by a call that never blocks, answers out by one call that waits. */
+import { ClosedError, NativeError, toNativeError } from './errors.ts'
+import { COMPLETION, COMPLETION_BYTES, KEEP, type OutcomeName, OUTCOMES, PARTS } from './layout.ts'
+import type { NativeLibrary } from './library.ts'
+import type { NativeProgram } from './native_program.ts'
+import type { NativeSymbols } from './symbols.ts'
+
+/** A request that is done. Times are microseconds. */
+export interface NativeCompletion {
+  readonly outcome: OutcomeName
+  /** The response frame; empty unless `answered`. */
+  readonly frame: Uint8Array<ArrayBuffer>
+  /** What the request wrote to fd 2, up to the limit. */
+  readonly log: Uint8Array<ArrayBuffer>
+  /** Words about `misbehaved` and `failed`. */
+  readonly message: string
+  /** Status of `exited`, signal of `killed`, else 0. */
+  readonly detail: number
+  readonly queueUs: number
+  readonly runUs: number
+  readonly resetUs: number
+  /** Times that the guest left ring 3. */
+  readonly exits: number
+  /** Pages that the reset put back. */
+  readonly dirtyPages: number
+  /** Index of the worker that ran it. */
+  readonly worker: number
+}
+
+/** Counts since a pool started; times are sums in microseconds. */
+export interface PoolStatistics {
+  readonly outcomes: Readonly<Partial<Record<OutcomeName, number>>>
+  readonly refused: number
+  /** Machines made, and machines given up as lost. */
+  readonly forks: number
+  readonly lost: number
+  /** Requests in the queue, in machines, and in all not yet taken back. */
+  readonly waiting: number
+  readonly running: number
+  readonly held: number
+  readonly queueUs: number
+  readonly runUs: number
+  readonly resetUs: number
+  readonly exits: number
+  readonly dirtyPages: number
+}
+
+/** How a request runs. */
+export interface SubmitOptions {
+  /** Milliseconds that it may run, its wait in the queue not counted. */
+  readonly timeoutMs: number
+  /** Keep the program's state for the next request. */
+  readonly keep?: boolean
+}
+
+interface Pending {
+  readonly program: NativeProgram
+  readonly resolve: (completion: NativeCompletion) => void
+  readonly reject: (error: Error) => void
+}
+
+/** Completions taken by one wait. */
+const BATCH = 64
+/** Longest single wait; while requests are under way another follows. */
+const WAIT_US = 5_000_000
+/** A ticket's low bits are the index of its slot. */
+const SLOT_MASK = 0xffff
+const NOTHING = new Uint8Array(0)
+const decoder = new TextDecoder()
+
+/** Index in an array of 4-byte numbers. */
+const WORD = (field: keyof typeof COMPLETION) => COMPLETION[field][0] / 4
+/** Index in an array of 8-byte numbers. */
+const LONG = (field: keyof typeof COMPLETION) => COMPLETION[field][0] / 8
+const WORDS = COMPLETION_BYTES / 4
+const LONGS = COMPLETION_BYTES / 8
+const TICKET = WORD('ticket')
+const OUTCOME = WORD('outcome')
+const EXITS = WORD('exits')
+const DIRTY_PAGES = WORD('dirty_pages')
+const RESPONSE_BYTES = WORD('response_bytes')
+const LOG_BYTES = WORD('log_bytes')
+const MESSAGE_BYTES = WORD('message_bytes')
+const DETAIL = WORD('detail')
+const WORKER = WORD('worker')
+const QUEUE_US = LONG('queue_us')
+const RUN_US = LONG('run_us')
+const RESET_US = LONG('reset_us')
+
+/**
+ * Worker threads with machines. A native wait is under way only while requests are, so an idle pool does not keep the process
+ * alive.
+ */
+export class NativePool {
+  readonly #library: NativeLibrary
+  readonly #symbols: NativeSymbols
+  readonly #handle: number
+  readonly #pending: (Pending | undefined)[] = []
+  #outstanding = 0
+  #drain: Promise<void> | null = null
+  #closing: Promise<void> | null = null
+  #broken: NativeError | null = null
+  readonly #records = new ArrayBuffer(BATCH * COMPLETION_BYTES)
+  readonly #bytes = new Uint8Array(this.#records)
+  readonly #words = new Uint32Array(this.#records)
+  readonly #signed = new Int32Array(this.#records)
+  readonly #longs = new Float64Array(this.#records)
+
+  /** Starts `workers` threads; at most `queue` requests wait. */
+  constructor(
+    library: NativeLibrary,
+    { workers, queue }: { readonly workers: number; readonly queue: number },
+  ) {
+    this.#library = library
+    this.#symbols = library.symbols
+    this.#handle = library.check(this.#symbols.mayfly_pool_start(checkCount(workers), checkCount(queue)))
+  }
+
+  /** Requests that were submitted and are not settled. */
+  get outstanding(): number {
+    return this.#outstanding
+  }
+
+  /** Makes every worker fork a program ahead of its first request. */
+  prepare(program: NativeProgram): void {
+    this.#checkOpen()
+    this.#library.check(this.#symbols.mayfly_pool_prepare(this.#handle, program.handle))
+  }
+
+  /**
+   * Runs a request frame. Whatever becomes of the request in its machine, the promise is fulfilled; it is rejected when the
+   * pool breaks. Throws at once: `QueueFullError`, `ClosedError`, `RangeError` for a time that is no time.
+   */
+  submit(
+    program: NativeProgram,
+    frame: Uint8Array<ArrayBuffer>,
+    { timeoutMs, keep = false }: SubmitOptions,
+  ): Promise<NativeCompletion> {
+    this.#checkOpen()
+    const timeoutUs = Math.ceil(timeoutMs * 1000)
+    if (!(timeoutUs >= 1 && timeoutUs <= 0xffffffff)) {
+      throw new RangeError(`Cannot submit a request: timeout of ${timeoutMs} ms, want 0.001 to 4294967`)
+    }
+    const ticket = this.#symbols.mayfly_submit(
+      this.#handle,
+      program.handle,
+      frame,
+      frame.length,
+      timeoutUs,
+      keep ? KEEP : 0,
+    )
+    if (ticket < 0) this.#library.check(ticket)
+    const { promise, resolve, reject } = Promise.withResolvers<NativeCompletion>()
+    this.#pending[ticket & SLOT_MASK] = { program, resolve, reject }
+    program.begin()
+    this.#outstanding++
+    this.#drain ??= this.#takeAll()
+    return promise
+  }
+
+  /** Counts since the start. */
+  statistics(): PoolStatistics {
+    this.#checkOpen()
+    const { mayfly_pool_statistics } = this.#symbols
+    return JSON.parse(
+      this.#library.readText((text, capacity) => mayfly_pool_statistics(this.#handle, text, capacity)),
+    )
+  }
+
+  /** Closes a program: waits for its requests, drops its machines and frees it. */
+  async retire(program: NativeProgram): Promise<void> {
+    await program.close((handle) => {
+      if (this.#closing === null) {
+        this.#library.check(this.#symbols.mayfly_pool_retire(this.#handle, handle))
+      }
+    })
+  }
+
+  /** Refuses further requests, waits for those under way, which their deadlines bound, and ends the threads. */
+  close(): Promise<void> {
+    return this.#closing ??= this.#close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  async #close(): Promise<void> {
+    this.#symbols.mayfly_pool_stop(this.#handle)
+    await this.#drain
+    const status = await this.#symbols.mayfly_pool_free(this.#handle)
+    if (status < 0) throw toNativeError(status, 'Cannot close the pool: see the standard error')
+  }
+
+  #checkOpen(): void {
+    if (this.#broken !== null) throw this.#broken
+    if (this.#closing !== null) throw new ClosedError('pool')
+  }
+
+  /** Waits until nothing is outstanding; one at a time. */
+  async #takeAll(): Promise<void> {
+    try {
+      while (this.#outstanding > 0) {
+        const count = await this.#symbols.mayfly_wait(this.#handle, this.#bytes, BATCH, WAIT_US)
+        if (count < 0) throw toNativeError(count, 'Cannot wait for answers: see the standard error')
+        for (let index = 0; index < count; index++) this.#settle(index)
+      }
+    } catch (error) {
+      this.#break(error as NativeError)
+    } finally {
+      this.#drain = null
+    }
+  }
+
+  #settle(index: number): void {
+    const word = index * WORDS
+    const long = index * LONGS
+    const ticket = this.#signed[word + TICKET]
+    const slot = ticket & SLOT_MASK
+    const pending = this.#pending[slot]
+    if (pending === undefined) {
+      throw new NativeError('panic', `Cannot settle ticket ${ticket}: nobody waits for it, want a held one`)
+    }
+    const completion: NativeCompletion = {
+      outcome: OUTCOMES[this.#words[word + OUTCOME]],
+      frame: this.#read(ticket, PARTS.response, this.#words[word + RESPONSE_BYTES]),
+      log: this.#read(ticket, PARTS.log, this.#words[word + LOG_BYTES]),
+      message: decodeText(this.#read(ticket, PARTS.message, this.#words[word + MESSAGE_BYTES])),
+      detail: this.#signed[word + DETAIL],
+      queueUs: this.#longs[long + QUEUE_US],
+      runUs: this.#longs[long + RUN_US],
+      resetUs: this.#longs[long + RESET_US],
+      exits: this.#words[word + EXITS],
+      dirtyPages: this.#words[word + DIRTY_PAGES],
+      worker: this.#words[word + WORKER],
+    }
+    this.#library.check(this.#symbols.mayfly_release(this.#handle, ticket))
+    this.#pending[slot] = undefined
+    this.#outstanding--
+    pending.program.end()
+    pending.resolve(completion)
+  }
+
+  /** Straight from the native buffer into one of our own: the only copy. */
+  #read(ticket: number, part: number, length: number): Uint8Array<ArrayBuffer> {
+    if (length === 0) return NOTHING
+    const bytes = new Uint8Array(length)
+    this.#library.check(this.#symbols.mayfly_read(this.#handle, ticket, part, bytes, length))
+    return bytes
+  }
+
+  /** A bug: nothing that is outstanding can be settled any more. */
+  #break(error: NativeError): void {
+    this.#broken = error
+    this.#outstanding = 0
+    for (const pending of this.#pending.splice(0)) {
+      if (pending === undefined) continue
+      pending.program.end()
+      pending.reject(error)
+    }
+  }
+}
+
+function decodeText(bytes: Uint8Array): string {
+  return bytes.length === 0 ? '' : decoder.decode(bytes)
+}
+
+function checkCount(value: number): number {
+  if (Number.isSafeInteger(value) && value >= 1 && value <= 0xffffffff) return value
+  throw new RangeError(
+    `Cannot start a pool: ${value} workers or places in the queue, want a positive integer`,
+  )
+}

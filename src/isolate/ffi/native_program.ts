@@ -1,0 +1,120 @@
+/** Programs that were booted and snapshotted. */
+import { ClosedError, toNativeError } from './errors.ts'
+import { STATUSES } from './layout.ts'
+import type { NativeLibrary } from './library.ts'
+import { encodeSpec, type ProgramSpec } from './spec.ts'
+
+/** How a boot went. */
+export interface BootReport {
+  /** Microseconds until the program waited for its first request. */
+  readonly bootUs: number
+  /** Microseconds of the warm-up. */
+  readonly warmupUs: number
+  readonly warmupRequests: number
+  /** Times that the guest left ring 3. */
+  readonly exits: number
+  /** Guest memory in use at the snapshot. */
+  readonly memoryBytes: number
+}
+
+/** What a boot may take over its own limit, in milliseconds: for its thread to end it and tell. */
+const BOOT_GRACE_MS = 10_000
+
+/**
+ * A snapshot that pools run. Close it when its requests are done (`NativePool.retire` waits for them), else its memory stays.
+ */
+export class NativeProgram {
+  readonly report: BootReport
+  readonly #library: NativeLibrary
+  readonly #handle: number
+  #open = true
+  #pending = 0
+  #idle: PromiseWithResolvers<void> | null = null
+
+  private constructor(library: NativeLibrary, handle: number) {
+    this.#library = library
+    this.#handle = handle
+    const { mayfly_program_text } = library.symbols
+    this.report = JSON.parse(
+      library.readText((text, capacity) => mayfly_program_text(handle, text, capacity)),
+    )
+  }
+
+  /**
+   * Boots a program on a thread of its own, warms it up and takes the snapshot. Rejects with `BootError`,
+   * `IsolationUnavailableError` or `NativeError`.
+   */
+  static async boot(library: NativeLibrary, spec: ProgramSpec): Promise<NativeProgram> {
+    const description = encodeSpec(spec)
+    const { mayfly_program_boot, mayfly_program_wait, mayfly_program_free, mayfly_program_text } =
+      library.symbols
+    const handle = library.check(mayfly_program_boot(description, description.length))
+    try {
+      const wait = Math.min(0xffffffff, spec.limits.bootMs + BOOT_GRACE_MS)
+      const status = await mayfly_program_wait(handle, wait)
+      if (status >= 0) return new NativeProgram(library, handle)
+      if (status === STATUSES['not-ready']) {
+        throw toNativeError(status, `Boot a program: not done in ${wait} ms`)
+      }
+      throw toNativeError(
+        status,
+        library.readText((text, capacity) => mayfly_program_text(handle, text, capacity)),
+      )
+    } catch (error) {
+      mayfly_program_free(handle)
+      throw error
+    }
+  }
+
+  /** The number that native calls know it by. Throws `ClosedError` after {@link close}. */
+  get handle(): number {
+    if (!this.#open) throw new ClosedError('program')
+    return this.#handle
+  }
+
+  /** Whether it takes requests. */
+  get open(): boolean {
+    return this.#open
+  }
+
+  /** The last answer to the warm-up frame at `index`, which must have said `tell`. */
+  answer(index: number): Uint8Array<ArrayBuffer> {
+    const { mayfly_program_answer } = this.#library.symbols
+    const handle = this.handle
+    return this.#library.readBytes((bytes, capacity) => mayfly_program_answer(handle, index, bytes, capacity))
+  }
+
+  /** A pool counts a request in. */
+  begin(): void {
+    this.#pending++
+  }
+
+  /** A pool counts a request out. */
+  end(): void {
+    this.#pending--
+    if (this.#pending === 0) this.#idle?.resolve()
+  }
+
+  /**
+   * Refuses further requests, waits for those under way, and frees the snapshot after `last` has run with its handle. A second
+   * time waits and does nothing.
+   */
+  async close(last: (handle: number) => void = () => {}): Promise<void> {
+    const first = this.#open
+    this.#open = false
+    if (this.#pending > 0) {
+      this.#idle ??= Promise.withResolvers()
+      await this.#idle.promise
+    }
+    if (!first) return
+    try {
+      last(this.#handle)
+    } finally {
+      this.#library.symbols.mayfly_program_free(this.#handle)
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+}

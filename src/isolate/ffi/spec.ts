@@ -1,0 +1,125 @@
+/** What to boot, as bytes: `native/ffi/src/spec.rs` has the layout. */
+import { SPEC_TAGS } from './layout.ts'
+
+/** A file of these bytes in the guest, read-only. */
+export interface GuestFile {
+  /** Absolute path in the guest. */
+  readonly guest: string
+  readonly bytes: Uint8Array
+}
+
+/** A host file or folder in the guest, read-only. */
+export interface GuestMount {
+  /** Absolute path in the guest. */
+  readonly guest: string
+  /** Absolute path on the host. It must not change while the program lives; replacing it by a rename is fine. */
+  readonly host: string
+}
+
+/** Frames that run before the snapshot. */
+export interface WarmupFrame {
+  readonly frame: Uint8Array
+  readonly runs: number
+  /** Neighbours of equal number run in turn; default 0. */
+  readonly group?: number
+  /** Keep the last answer, for `NativeProgram.answer`. */
+  readonly tell?: boolean
+}
+
+/** A program to boot. */
+export interface ProgramSpec {
+  /** Absolute path in the guest; one of the mounts. */
+  readonly path: string
+  /** Arguments, the program's own name first. */
+  readonly args: readonly string[]
+  /** The whole environment. */
+  readonly env?: Readonly<Record<string, string>>
+  /** Working directory in the guest, default `/`. */
+  readonly folder?: string
+  /** Directory in the guest in which files can be made; none without it. */
+  readonly writable?: string
+  readonly mounts: readonly GuestMount[]
+  readonly files?: readonly GuestFile[]
+  /** Host paths of programs whose interpreter and libraries are mounted. */
+  readonly libraries?: readonly string[]
+  readonly limits: ProgramLimits
+  readonly warmup?: readonly WarmupFrame[]
+}
+
+/** Bounds of a program and its requests. */
+export interface ProgramLimits {
+  /** Guest memory, 1 MiB to 1 TiB. */
+  readonly memoryBytes: number
+  /** Longest response body, up to 1 GiB. */
+  readonly outputBytes: number
+  /** Bytes kept of what a request writes to fd 2. */
+  readonly logBytes: number
+  /** Milliseconds for boot and warm-up together. */
+  readonly bootMs: number
+}
+
+const VERSION = 1
+const HEAD = 8
+const encoder = new TextEncoder()
+
+/** Describes a program. The native side checks what it says; this checks what does not fit the layout (`RangeError`). */
+export function encodeSpec(spec: ProgramSpec): Uint8Array<ArrayBuffer> {
+  const items: (readonly [tag: number, parts: readonly Uint8Array[]])[] = []
+  const add = (tag: keyof typeof SPEC_TAGS, ...parts: Uint8Array[]) => items.push([SPEC_TAGS[tag], parts])
+  const text = (value: string) => encoder.encode(value)
+  const pair = (first: string, second: Uint8Array) => {
+    const bytes = text(first)
+    return [numbers(bytes.length), bytes, second]
+  }
+  add('path', text(spec.path))
+  for (const arg of spec.args) add('argument', text(arg))
+  for (const [name, value] of Object.entries(spec.env ?? {})) add('variable', text(`${name}=${value}`))
+  if (spec.folder !== undefined) add('folder', text(spec.folder))
+  if (spec.writable !== undefined) add('writable', text(spec.writable))
+  for (const path of spec.libraries ?? []) add('libraries', text(path))
+  for (const { guest, host } of spec.mounts) add('mount', ...pair(guest, text(host)))
+  for (const { guest, bytes } of spec.files ?? []) add('file', ...pair(guest, bytes))
+  add('limits', encodeLimits(spec.limits))
+  for (const { frame, runs, group = 0, tell = false } of spec.warmup ?? []) {
+    add('warmup', numbers(runs, group, tell ? 1 : 0), frame)
+  }
+  return join(items)
+}
+
+function encodeLimits({ memoryBytes, outputBytes, logBytes, bootMs }: ProgramLimits): Uint8Array {
+  const view = new DataView(new ArrayBuffer(24))
+  view.setBigUint64(0, BigInt(checkNumber(memoryBytes, Number.MAX_SAFE_INTEGER)), true)
+  view.setUint32(8, checkNumber(outputBytes, 0xffffffff), true)
+  view.setUint32(12, checkNumber(logBytes, 0xffffffff), true)
+  view.setBigUint64(16, BigInt(checkNumber(bootMs, 0xffffffff)) * 1_000_000n, true)
+  return new Uint8Array(view.buffer)
+}
+
+function numbers(...values: number[]): Uint8Array {
+  const view = new DataView(new ArrayBuffer(4 * values.length))
+  values.forEach((value, index) => view.setUint32(4 * index, checkNumber(value, 0xffffffff), true))
+  return new Uint8Array(view.buffer)
+}
+
+function checkNumber(value: number, most: number): number {
+  if (Number.isSafeInteger(value) && value >= 0 && value <= most) return value
+  throw new RangeError(`Cannot describe a program: ${value}, want an integer from 0 to ${most}`)
+}
+
+function join(items: readonly (readonly [number, readonly Uint8Array[]])[]): Uint8Array<ArrayBuffer> {
+  const lengths = items.map(([, parts]) => parts.reduce((sum, part) => sum + part.length, 0))
+  const bytes = new Uint8Array(4 + lengths.reduce((sum, length) => sum + HEAD + length, 0))
+  const view = new DataView(bytes.buffer)
+  view.setUint32(0, VERSION, true)
+  let at = 4
+  items.forEach(([tag, parts], index) => {
+    view.setUint32(at, tag, true)
+    view.setUint32(at + 4, lengths[index], true)
+    at += HEAD
+    for (const part of parts) {
+      bytes.set(part, at)
+      at += part.length
+    }
+  })
+  return bytes
+}

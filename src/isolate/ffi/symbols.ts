@@ -1,0 +1,159 @@
+/**
+ * The exports of the crate `mayfly-ffi`. The order and each parameter's native type, in its comment, are those of the Rust
+ * side; a test compares them. All return a count, a handle or a ticket, or a negative status.
+ */
+export const SYMBOLS = {
+  mayfly_version: {
+    parameters: [
+      'buffer', // *mut u8: text
+      'u32', // u32: capacity
+    ],
+    result: 'i32',
+  },
+  mayfly_abi: {
+    parameters: [
+      'buffer', // *mut u8: text
+      'u32', // u32: capacity
+    ],
+    result: 'i32',
+  },
+  mayfly_abi_hash: {
+    parameters: [],
+    result: 'i32',
+  },
+  mayfly_last_error: {
+    parameters: [
+      'buffer', // *mut u8: text
+      'u32', // u32: capacity
+    ],
+    result: 'i32',
+  },
+  mayfly_doctor: {
+    parameters: [
+      'buffer', // *mut u8: text
+      'u32', // u32: capacity
+    ],
+    result: 'i32',
+  },
+  mayfly_program_boot: {
+    parameters: [
+      'buffer', // *const u8: description
+      'u32', // u32: length
+    ],
+    result: 'i32',
+  },
+  mayfly_program_wait: {
+    parameters: [
+      'i32', // i32: program
+      'u32', // u32: timeout in milliseconds
+    ],
+    result: 'i32',
+    nonblocking: true,
+  },
+  mayfly_program_text: {
+    parameters: [
+      'i32', // i32: program
+      'buffer', // *mut u8: text
+      'u32', // u32: capacity
+    ],
+    result: 'i32',
+  },
+  mayfly_program_answer: {
+    parameters: [
+      'i32', // i32: program
+      'u32', // u32: index of the warm-up frame
+      'buffer', // *mut u8: bytes
+      'u32', // u32: capacity
+    ],
+    result: 'i32',
+  },
+  mayfly_program_free: {
+    parameters: [
+      'i32', // i32: program
+    ],
+    result: 'i32',
+  },
+  mayfly_pool_start: {
+    parameters: [
+      'u32', // u32: workers
+      'u32', // u32: queue
+    ],
+    result: 'i32',
+  },
+  mayfly_pool_prepare: {
+    parameters: [
+      'i32', // i32: pool
+      'i32', // i32: program
+    ],
+    result: 'i32',
+  },
+  mayfly_pool_retire: {
+    parameters: [
+      'i32', // i32: pool
+      'i32', // i32: program
+    ],
+    result: 'i32',
+  },
+  mayfly_pool_statistics: {
+    parameters: [
+      'i32', // i32: pool
+      'buffer', // *mut u8: text
+      'u32', // u32: capacity
+    ],
+    result: 'i32',
+  },
+  mayfly_pool_stop: {
+    parameters: [
+      'i32', // i32: pool
+    ],
+    result: 'i32',
+  },
+  mayfly_pool_free: {
+    parameters: [
+      'i32', // i32: pool
+    ],
+    result: 'i32',
+    nonblocking: true,
+  },
+  mayfly_submit: {
+    parameters: [
+      'i32', // i32: pool
+      'i32', // i32: program
+      'buffer', // *const u8: frame
+      'u32', // u32: length
+      'u32', // u32: timeout in microseconds
+      'u32', // u32: flags
+    ],
+    result: 'i32',
+  },
+  mayfly_wait: {
+    parameters: [
+      'i32', // i32: pool
+      'buffer', // *mut Completion: completions
+      'u32', // u32: capacity
+      'u32', // u32: timeout in microseconds
+    ],
+    result: 'i32',
+    nonblocking: true,
+  },
+  mayfly_read: {
+    parameters: [
+      'i32', // i32: pool
+      'i32', // i32: ticket
+      'u32', // u32: part
+      'buffer', // *mut u8: bytes
+      'u32', // u32: capacity
+    ],
+    result: 'i32',
+  },
+  mayfly_release: {
+    parameters: [
+      'i32', // i32: pool
+      'i32', // i32: ticket
+    ],
+    result: 'i32',
+  },
+} as const satisfies Deno.ForeignLibraryInterface
+
+/** The library's functions, as Deno calls them. */
+export type NativeSymbols = Deno.DynamicLibrary<typeof SYMBOLS>['symbols']
