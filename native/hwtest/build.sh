@@ -1,5 +1,5 @@
 # Builds the test programs. Sourced by `run`.
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2034,SC2154
 
 triple=x86_64-unknown-linux-gnu
 
@@ -25,7 +25,7 @@ cargo_static() { # VERB OPTION...
   CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS='-C target-feature=+crt-static' \
     CARGO_PROFILE_DEV_OPT_LEVEL=1 CARGO_PROFILE_DEV_DEBUG=0 \
     cargo "$verb" --manifest-path "$native/Cargo.toml" --locked --quiet "$@" --target "$triple" \
-    --target-dir "${CARGO_TARGET_DIR:-$native/target}/hwtest" --message-format json-render-diagnostics
+    --target-dir "$target" --message-format json-render-diagnostics
 }
 
 # Cargo's messages in, lines of $work/programs out. Cargo prints one object a line.
@@ -35,7 +35,7 @@ read_artifacts() {
     [[ $line == *'"reason":"compiler-artifact"'* && $line == *'"executable":"'* ]] || continue
     folder=$(dirname "$(field manifest_path "$line")")
     kind=bin
-    [[ $line != *'"test":true},"features"'* ]] || kind=test
+    [[ $line != *'"test":true},"features"'* ]] || kind='test'
     name=$(sed 's/.*"target":{[^}]*"name":"\([^"]*\)".*/\1/' <<<"$line")
     [[ $line != *'"target":{"kind":["lib"]'* ]] || name=unit
     echo "$kind $(basename "$folder") $name $folder $(field executable "$line")"

@@ -1,6 +1,6 @@
 # The two emulated machines. Each function starts one in the background and sets $emulator to its process; the tests' output
 # goes to $results, the kernel's to $console. Sourced by `run`.
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2034,SC2154
 
 # Finds QEMU, or unpacks it with the libraries that this machine lacks. Sets $qemu and $qemu_libraries.
 prepare_qemu() {
@@ -56,9 +56,9 @@ start_bochs() {
     -no-emul-boot -boot-load-size 4 -boot-info-table "$cd"
   cat >"$work/bochsrc" <<END
 display_library: term
-romimage: file="$bochs/usr/share/bochs/BIOS-bochs-latest"
+romimage: file="$bochs/usr/share/bochs/BIOS-bochs-latest", options=fastboot
 vgaromimage: file="$bochs/usr/share/vgabios/vgabios.bin"
-cpu: model=corei7_haswell_4770, count=1, ips=200000000, reset_on_triple_fault=0
+cpu: model=corei7_haswell_4770, count=1, ips=400000000, reset_on_triple_fault=0
 megs: 1536
 clock: sync=none, time0=utc
 ata0: enabled=1

@@ -1,5 +1,5 @@
 # The initramfs: busybox, KVM's modules, the test programs at the paths where they were built. Sourced by `run`.
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2034,SC2154
 
 # In the order of loading; what a kernel has built in is left out.
 modules=(rng-core irqbypass ccp kvm kvm-amd kvm-intel)
@@ -38,7 +38,6 @@ prepare_kernel() {
     mv -T "$cache/kernel.new" "$cache/kernel"
   fi
   kernel=$(echo "$cache"/kernel/boot/vmlinuz-*)
-  release=${kernel##*/vmlinuz-}
 }
 
 # Puts the modules that KVM needs into TREE/hwtest, numbered in their order, and drops the rest of them.
@@ -60,12 +59,16 @@ gather_modules() { # TREE
 
 # Copies a file to the same path in the image, and for a program its loader and libraries.
 add_file() { # PATH
-  local path=$1 library
-  [[ ! -e $tree$path ]] || return 0
-  mkdir -p "$tree$(dirname "$path")"
-  cp -L "$path" "$tree$path"
+  [[ ! -e $tree$1 ]] || return 0
+  mkdir -p "$tree$(dirname "$1")"
+  cp -L "$1" "$tree$1"
+  add_libraries "$1"
+}
+
+add_libraries() { # PATH
+  local library
   # ldd fails on what is no dynamic program; that is an answer, not an error.
-  for library in $(ldd "$path" 2>/dev/null | grep -o '/[^ ]*'); do add_file "$library"; done
+  for library in $(ldd "$1" 2>/dev/null | grep -o '/[^ ]*'); do add_file "$library"; done
 }
 
 # Packs the tree. A newc archive without compression is quickest to make and to read.
@@ -73,16 +76,20 @@ pack() { # FILE
   (cd "$tree" && find . | LC_ALL=C sort | "${cpio[@]}" -o -H newc --quiet -R 0:0) >"$1"
 }
 
-# The test programs at the paths where cargo put them, so that the paths compiled into them hold; the binaries in /bin too.
+# The test programs at the paths where cargo put them, so that the paths compiled into them hold; the binaries in /bin too. With
+# them the files of the tests, and the shell as an ordinary program.
 add_programs() {
   local kind crate name folder path
   : >"$tree/hwtest/programs"
   while read -r kind crate name folder path; do
     add_file "$path"
-    mkdir -p "$tree$folder"
+    mkdir -p "$tree$folder" "$tree$target/$triple/tmp"
+    [[ ! -d $folder/tests ]] || cp -r "$folder/tests" "$tree$folder/"
     case $kind in
       bin) ln -sf "$path" "$tree/bin/$name" ;;
       test) echo "$crate/$name $folder $path" >>"$tree/hwtest/programs" ;;
     esac
   done <"$work/programs"
+  add_file /bin/sh
+  [[ -z $deno ]] || { add_file "$deno" && ln -sf "$deno" "$tree/bin/deno"; }
 }

@@ -1,11 +1,11 @@
 # Debian packages, unpacked into the cache and never installed. Sourced by `run`; wants $cache and `skip`.
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2034,SC2154
 
 apt_options=()
 
 # Makes apt's lists usable: the system's where they name PACKAGE, else our own copy, which needs no root.
 prepare_apt() { # PACKAGE
-  command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null ||
+  [[ -n $(command -v apt-get) && -n $(command -v dpkg-deb) ]] ||
     skip "no apt-get and dpkg-deb here, and $cache holds no $1: the packages come from Debian"
   [[ $(id -u) != 0 ]] || apt_options=(-o APT::Sandbox::User=root)
   [[ -z $(candidate "$1") ]] || return 0

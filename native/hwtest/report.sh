@@ -1,12 +1,12 @@
 # Reads what the emulated machine writes: a line for each program as it ends, then the failures, and the sums. Sourced by
 # `run`; wants $limit.
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2034,SC2154
 
 total_passed=0 total_failed=0 total_skipped=0
 
-# Follows FILE until the emulator ends and adds to the sums. What ended too early counts as one failure.
+# Follows FILE until the emulator ends and adds to the sums. What ended too early counts as one failure, and leaves $complete empty.
 report() { # FILE PROCESS
-  local line name='' ended='' details=''
+  local line status seconds name='' ended='' details='' told=''
   printf '  %-34s %8s %8s %8s %8s\n' program passed failed skipped seconds
   begin_program ''
   while IFS= read -r line; do
@@ -14,11 +14,12 @@ report() { # FILE PROCESS
     case $line in
       '@boot '*) echo "  Linux ${line#@boot }" ;;
       '@begin '*) begin_program "${line#@begin }" ;;
-      '@end '*) end_program ${line#@end } ;;
+      '@end '*) read -r status seconds <<<"${line#@end }" && end_program "$status" "$seconds" ;;
       '@done') ended=yes ;;
       *) read_line "$line" ;;
     esac
   done < <(tail -n +1 -f --pid="$2" "$1")
+  complete=$ended
   if [[ -z $ended ]]; then
     name=${name:-the machine}
     end_program machine-gone 0
@@ -41,26 +42,44 @@ read_line() { # LINE
     'test '*' ... '*)
       running=${1#test } running=${running%% ... *} result=${1#* ... }
       case $result in
-        ok) passed=$((passed + 1)) running='' ;;
-        FAILED) failed=$((failed + 1)) running='' ;;
-        ignored*) skipped=$((skipped + 1)) running='' && details+="  skipped $name: ${1#test }"$'\n' ;;
-        *) details+="  $name: $1"$'\n' ;;
+        ok | FAILED | ignored*) read_result "$result" ;;
+        *) tell "$running" "${result}" ;;
       esac
       ;;
-    'SKIPPED: '*)
+    ok | FAILED)
+      # What the test's children wrote came between.
+      [[ -z $running ]] || read_result "$1"
+      ;;
+    [Ss][Kk][Ii][Pp][Pp][Ee][Dd]": "*)
       # A test that finds nothing to test has not passed.
       [[ $part == successes && -n $section ]] || return 0
       passed=$((passed - 1)) skipped=$((skipped + 1))
-      details+="  skipped $name: $section: ${1#SKIPPED: }"$'\n'
+      details+="  skipped $name: $section: ${1#*: }"$'\n'
       section=''
       ;;
     '') ;;
     *)
       [[ $part != successes ]] || return 0
       [[ -n $section || -z $part ]] || return 0
-      details+="  $name: ${section:+$section: }$1"$'\n'
+      tell "$section" "$1"
       ;;
   esac
+}
+
+# Adds a line below the heading of its test.
+tell() { # TEST LINE
+  local heading="  $name${1:+: $1}"
+  [[ $heading == "$told" ]] || details+="$heading"$'\n'
+  told=$heading details+="    $2"$'\n'
+}
+
+read_result() { # ok|FAILED|ignored...
+  case $1 in
+    ok) passed=$((passed + 1)) ;;
+    FAILED) failed=$((failed + 1)) ;;
+    *) skipped=$((skipped + 1)) && details+="  skipped $name: $running: $1"$'\n' ;;
+  esac
+  running=''
 }
 
 end_program() { # STATUS SECONDS
@@ -78,7 +97,7 @@ end_program() { # STATUS SECONDS
     failed=$((failed + 1))
     details+="  $name: $why${running:+, in test $running}"$'\n'
   fi
-  ((passed + failed + skipped == 0)) || printf '  %-34s %8s %8s %8s %8s\n' "$name" $passed $failed $skipped "$2"
+  ((passed + failed + skipped == 0)) || printf '  %-34s %8s %8s %8s %8s\n' "$name" "$passed" "$failed" "$skipped" "$2"
   total_passed=$((total_passed + passed)) total_failed=$((total_failed + failed))
   total_skipped=$((total_skipped + skipped)) name=''
 }

@@ -1,0 +1,37 @@
+# Compiles the guests that the file `guests` names. Sourced by `run`.
+# shellcheck shell=bash disable=SC2034,SC2154
+
+# Puts them into the image, with an index `PROGRAM SOURCE FLAG...`. They are compiled anew only after a change.
+add_guests() {
+  local compiler kept where source program number=0 flags
+  compiler=$(command -v cc || command -v gcc || true)
+  if [[ -z $compiler ]]; then
+    say "no C compiler here: the tests that want one skip"
+    return 0
+  fi
+  # The C library opens this one itself when a thread ends.
+  add_file "$(realpath "$("$compiler" -print-file-name=libgcc_s.so.1)")"
+  kept=$target/guests
+  mkdir -p "$kept" "$tree/hwtest/guests"
+  say "compiling the guests"
+  while read -r where flags; do
+    [[ $where != '#'* ]] || continue
+    for source in $(guest_sources "$native/$where"); do
+      program=$kept/$(basename "$source" .c)$(tr -d ' ' <<<"$flags")
+      if [[ ! $program -nt $source ]] || [[ -n $(find "$(dirname "$source")" -name '*.h' -newer "$program") ]]; then
+        # shellcheck disable=SC2086 # flags are words
+        "$compiler" -o "$program" "$source" $flags || fail "$source does not compile with $flags"
+      fi
+      number=$((number + 1))
+      [[ $flags == *-static* ]] || add_libraries "$program"
+      cp "$program" "$tree/hwtest/guests/$number"
+      echo "/hwtest/guests/$number $source $flags" >>"$tree/hwtest/guests/index"
+    done
+  done <"$here/guests"
+  cp "$here/cc" "$tree/hwtest/bin/cc"
+  ln -sf cc "$tree/hwtest/bin/gcc"
+}
+
+guest_sources() { # FOLDER-OR-FILE
+  if [[ -d $1 ]]; then printf '%s\n' "$1"/*.c; else echo "$1"; fi
+}
