@@ -315,6 +315,8 @@ impl Kernel {
     /// Answers the system call that the running thread makes.
     pub fn syscall<M: Machine>(&mut self, m: &mut M) -> Action {
         self.statistics.calls += 1;
+        // A call may have taken the page away again: the next fault there is no repetition.
+        self.last_fault = (0, 0, 0);
         match self.calls_left.checked_sub(1) {
             Some(left) => self.calls_left = left,
             None => return Action::Stop(Stop::Limit(Limit::Calls)),

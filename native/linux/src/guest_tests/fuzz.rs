@@ -87,15 +87,13 @@ fn random_calls_never_panic_and_a_restore_takes_all_back() {
     let mut first = Guest::with(limits, OutputMode::Stream);
     let snapshot = first.kernel.snapshot();
     let mut guest = first.clone();
-    let mut dice = Dice(0x1234_5678_9abc_def1);
+    let number_from = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let mut dice = Dice(number_from("MAYFLY_FUZZ_SEED").unwrap_or(0x1234_5678_9abc_def1) | 1);
     let mut made = 0_u64;
     // A longer run: MAYFLY_FUZZ_ROUNDS=100000 cargo test --release -p mayfly-linux random_calls
-    let rounds = std::env::var("MAYFLY_FUZZ_ROUNDS")
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(400);
+    let rounds = number_from("MAYFLY_FUZZ_ROUNDS").unwrap_or(400);
     for round in 0..rounds {
-        dice = Dice(dice.next() ^ round);
+        dice = Dice(dice.next() ^ round | 1);
         // Scratch may be unmapped by now; each round begins from the snapshot.
         fill(&mut guest, &mut dice);
         for _ in 0..120 {
@@ -141,4 +139,40 @@ fn random_calls_never_panic_and_a_restore_takes_all_back() {
     }
     println!("{made} calls");
     assert!(made > 5000, "{made}");
+}
+
+#[test]
+fn programs_with_changed_bytes_start_or_are_refused_but_never_panic() {
+    let mut dice = Dice(77);
+    let good = tiny(3, 0, &[0x0f, 0x05], 5000);
+    let config = Config {
+        limits: Limits::default(),
+        output: OutputMode::Stream,
+        clock: CLOCK,
+        seed: [7; 32],
+        jump_when_idle: true,
+    };
+    let (mut started, mut refused) = (0, 0);
+    for _ in 0..3000 {
+        let mut bytes = good.clone();
+        for _ in 0..1 + dice.below(3) {
+            let at = dice.below(bytes.len() as u64) as usize;
+            bytes[at] = [0, 1, 3, 0x7f, 0x80, 0xff, dice.next() as u8][dice.below(7) as usize];
+        }
+        let (mut kernel, mut machine) = (Kernel::new(&config), MockMachine::new(3000));
+        kernel.vfs_mut().mount_file("/p", HostFile::new(bytes));
+        let exec = Exec {
+            path: "/p".into(),
+            arguments: vec!["p".into()],
+            ..Exec::default()
+        };
+        match kernel.exec(&mut machine, &exec) {
+            Ok(()) => {
+                assert!(machine.registers().rip < crate::machine::USER_END);
+                started += 1;
+            }
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(started > 100 && refused > 100, "{started} {refused}");
 }

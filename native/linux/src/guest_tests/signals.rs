@@ -93,6 +93,21 @@ fn a_fault_raises_its_signal_with_address_and_code() {
 }
 
 #[test]
+fn a_page_given_in_vain_again_and_again_is_a_fault_of_the_guest_at_last() {
+    let mut guest = Guest::new();
+    let page = guest.scratch + PAGE;
+    let fault = |guest: &mut Guest| guest.kernel.fault(&mut guest.machine, 14, 6, page);
+    for _ in 0..100 {
+        assert_eq!(fault(&mut guest), Action::Resume);
+        assert_eq!(guest.call(number::madvise, [page, PAGE, 4, 0, 0, 0]), 0);
+    }
+    let served = (0..100)
+        .take_while(|_| fault(&mut guest) == Action::Resume)
+        .count();
+    assert!((1..100).contains(&served), "{served}");
+}
+
+#[test]
 fn faults_without_a_handler_kill_with_their_signal() {
     for (vector, signal) in [
         (0, 8),
