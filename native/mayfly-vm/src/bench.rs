@@ -2,6 +2,7 @@
 
 mod bare;
 mod isolated;
+mod soak;
 
 use std::error::Error;
 use std::path::Path;

@@ -11,12 +11,15 @@ use mayfly_vmm::{Alarm, Host, monotonic_ns};
 use mayfly_wire::{HEAD_BYTES, Head, Kind};
 
 use super::bare::Samples;
+use super::soak::{fork_memory, soak};
 
+/// Requests of the soak.
+const SOAK: u64 = 50_000;
 /// Requests before the snapshot.
 const WARMUP: i32 = 500;
 
 /// A request frame whose header says nothing.
-fn frame(body: &str) -> Vec<u8> {
+pub fn frame(body: &str) -> Vec<u8> {
     let head = Head {
         kind: Kind::Request,
         header_bytes: 2,
@@ -43,6 +46,8 @@ pub fn isolated(host: &Arc<Host>, alarm: &mut Alarm, deno: &Path, floor: f64) ->
         if body == "hello" {
             tell_boot(&program);
             throughput(&program, floor)?;
+            fork_memory(&program, alarm)?;
+            soak(&program, alarm, SOAK)?;
         }
         measure(&program, body, alarm, floor)?;
     }

@@ -1,0 +1,110 @@
+//! Many requests in one fork, some of them bad: nothing of the host's may grow.
+
+use std::error::Error;
+use std::fs;
+use std::sync::Arc;
+
+use mayfly_pool::{Instance, Outcome, Program};
+use mayfly_vmm::{Alarm, monotonic_ns};
+
+use super::isolated::frame;
+
+/// What this process holds.
+struct Holdings {
+    resident_kib: u64,
+    files: usize,
+    maps: usize,
+}
+
+fn holdings() -> std::io::Result<Holdings> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    let line = status
+        .lines()
+        .find_map(|l| l.strip_prefix("VmRSS:"))
+        .unwrap_or_default();
+    Ok(Holdings {
+        resident_kib: line.trim().trim_end_matches(" kB").parse().unwrap_or(0),
+        files: fs::read_dir("/proc/self/fd")?.count(),
+        maps: fs::read_to_string("/proc/self/maps")?.lines().count(),
+    })
+}
+
+/// Asks hellos, every thousandth request a memory hog and every five thousandth an endless loop, and tells what grew.
+pub fn soak(program: &Arc<Program>, alarm: &mut Alarm, requests: u64) -> Result<(), Box<dyn Error>> {
+    let mut instance = Instance::new(program)?;
+    let mut held = Vec::new();
+    let mut wrong = 0;
+    let (mut late, mut expected) = (0, None);
+    for i in 0..requests {
+        let (body, timeout) = match i {
+            i if i % 5000 == 4999 => ("spin", 2_000_000),
+            i if i % 1000 == 999 => ("hog", 5_000_000_000),
+            _ => ("hello", 5_000_000_000),
+        };
+        let deadline = monotonic_ns() + timeout;
+        let outcome = instance.handle(frame(body), alarm, deadline)?;
+        if body == "spin" {
+            late = late.max(monotonic_ns() - deadline);
+        }
+        instance.reset()?;
+        let right = match (body, outcome) {
+            ("spin", Outcome::Timeout) | ("hog", Outcome::Answered(_)) => true,
+            ("hello", Outcome::Answered(answer)) => *expected.get_or_insert_with(|| answer.clone()) == answer,
+            _ => false,
+        };
+        wrong += u64::from(!right);
+        if (i + 2) % (requests / 5) == 0 {
+            held.push(holdings()?);
+        }
+    }
+    instance.check()?;
+    println!(
+        "soak: {requests} requests, {wrong} wrong answers, the last loop stopped {} us after its deadline",
+        late / 1000
+    );
+    for (fifth, h) in held.iter().enumerate() {
+        println!(
+            "  after {}/5: {} KiB resident, {} files, {} maps",
+            fifth + 1,
+            h.resident_kib,
+            h.files,
+            h.maps
+        );
+    }
+    if wrong > 0 {
+        Err(format!("soak: {wrong} wrong answers, want none").into())
+    } else {
+        Ok(())
+    }
+}
+
+/// Host memory of forks that have answered one request.
+pub fn fork_memory(program: &Arc<Program>, alarm: &mut Alarm) -> Result<(), Box<dyn Error>> {
+    const FORKS: u64 = 20;
+    let available = || -> Result<u64, Box<dyn Error>> {
+        let text = fs::read_to_string("/proc/meminfo")?;
+        let line = text
+            .lines()
+            .find_map(|l| l.strip_prefix("MemAvailable:"))
+            .ok_or("no MemAvailable")?;
+        Ok(line.trim().trim_end_matches(" kB").parse()?)
+    };
+    let mut forks = Vec::new();
+    let (resident, free) = (holdings()?.resident_kib, available()?);
+    for _ in 0..FORKS {
+        let mut fork = Instance::new(program)?;
+        fork.handle(frame("hello"), alarm, monotonic_ns() + 5_000_000_000)?;
+        fork.reset()?;
+        forks.push(fork);
+    }
+    let (resident, taken) = (
+        holdings()?.resident_kib - resident,
+        free.saturating_sub(available()?),
+    );
+    println!(
+        "memory of a fork: {} KiB resident (shared pages counted), {} KiB less available",
+        resident / FORKS,
+        taken / FORKS
+    );
+    Ok(())
+}
