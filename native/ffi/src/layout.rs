@@ -128,13 +128,27 @@ pub fn encode_outcome(outcome: &Outcome) -> (OutcomeCode, i32) {
     }
 }
 
-/// The whole ABI as text, a line for each function, number and field. Both sides make it from their tables; their hashes
-/// must be equal.
-pub fn describe() -> String {
+/// How the description writes pointers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pointers {
+    /// With what they point to.
+    Typed,
+    /// All as `buffer`, which is what Deno's table knows.
+    Plain,
+}
+
+/// The whole ABI as text, a line for each function, number and field. Both sides make it from their tables; the hashes of the
+/// plain ones must be equal.
+pub fn describe(pointers: Pointers) -> String {
     let mut text = String::new();
+    let write = |kind: &&'static str| match pointers {
+        Pointers::Plain if kind.starts_with('*') => "buffer",
+        Pointers::Plain | Pointers::Typed => *kind,
+    };
     // Writing to a String does not fail.
     for f in crate::FUNCTIONS {
-        let _ = writeln!(text, "fn {}({}) -> i32", f.name, f.parameters.join(", "));
+        let parameters: Vec<&str> = f.parameters.iter().map(write).collect();
+        let _ = writeln!(text, "fn {}({}) -> i32", f.name, parameters.join(", "));
     }
     let _ = writeln!(text, "struct Completion {}", size_of::<Completion>());
     for (name, offset, kind) in FIELDS {
@@ -194,10 +208,13 @@ mod tests {
 
     #[test]
     fn description_names_every_export_once() {
-        let text = describe();
+        let text = describe(Pointers::Typed);
         for f in crate::FUNCTIONS {
             assert_eq!(text.matches(&format!("fn {}(", f.name)).count(), 1);
         }
         assert!(text.contains("  44 log_bytes: u32\n"));
+        assert!(text.contains("fn mayfly_wait(i32, *mut Completion, u32, u32) -> i32\n"));
+        let plain = describe(Pointers::Plain);
+        assert!(plain.contains("fn mayfly_wait(i32, buffer, u32, u32) -> i32\n") && !plain.contains('*'));
     }
 }

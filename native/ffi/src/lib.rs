@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use abi::{Status, bytes_in, bytes_out, count, exports, fault};
-use layout::{Completion, KEEP, Part};
+use layout::{Completion, KEEP, Part, Pointers};
 use pool::TicketPool;
 use program::BootedProgram;
 use registry::Registry;
@@ -44,12 +44,12 @@ exports! {
     /// The whole ABI as text.
     fn mayfly_abi(text: *mut u8, capacity: u32) {
         // SAFETY: the caller's promise.
-        unsafe { bytes_out(layout::describe().as_bytes(), text, capacity) }
+        unsafe { bytes_out(layout::describe(Pointers::Typed).as_bytes(), text, capacity) }
     }
 
-    /// A hash of the ABI's text.
+    /// A hash of the ABI's text with all pointers alike.
     fn mayfly_abi_hash() {
-        Ok(layout::hash(&layout::describe()))
+        Ok(layout::hash(&layout::describe(Pointers::Plain)))
     }
 
     /// Words about the last call of this thread that failed.
@@ -149,10 +149,10 @@ exports! {
         if flags & !KEEP != 0 {
             return Err(fault(Status::BadArgument, format!("submit a request: flags {flags:#x}, want 0 or 1")));
         }
-        spec::check_frame_length(length as usize)?;
-        let (pool, program) = (POOLS.get(pool)?, PROGRAMS.get(program)?.program()?);
         // SAFETY: the caller's promise.
         let frame = unsafe { bytes_in(frame, length)? };
+        spec::check_frame(frame)?;
+        let (pool, program) = (POOLS.get(pool)?, PROGRAMS.get(program)?.program()?);
         pool.submit(program, frame, Duration::from_micros(timeout_us.into()), flags & KEEP != 0)
     }
 
@@ -200,7 +200,13 @@ mod tests {
 
     #[test]
     fn wrong_handles_and_arguments_are_statuses() {
-        let (mut bytes, frame) = ([0u8; 64], [0u8; 64]);
+        let mut bytes = [0u8; 64];
+        let head = mayfly_wire::Head {
+            kind: mayfly_wire::Kind::Request,
+            header_bytes: 48,
+            body_bytes: 0,
+        };
+        let frame = [&head.encode()[..], &[b' '; 48]].concat();
         let wrong = Status::BadHandle as i32;
         let bad = Status::BadArgument as i32;
         // SAFETY: every pointer is null with a length of 0, or to an array of at least the length.

@@ -6,7 +6,7 @@
 //! A pair in a payload (mount, file) is the length of its first half as a u32, then both halves.
 
 use mayfly_pool::{Limits, Mount, Spec, library_mounts};
-use mayfly_wire::{BODY_MAX, HEAD_BYTES, HEADER_MAX};
+use mayfly_wire::{BODY_MAX, Kind, Limits as FrameLimits, Progress, progress};
 
 use crate::abi::{Fault, Status, fault, numbers};
 use crate::warmup::{Entry, Plan};
@@ -158,7 +158,7 @@ fn warmup(payload: &[u8]) -> Result<Entry, Fault> {
             "warm-up of {runs} runs, tell {tell}, want at most {RUNS_MAX} and 1"
         )));
     }
-    check_frame_length(r.rest.len())?;
+    check_frame(r.rest)?;
     Ok(Entry {
         frame: r.rest.to_vec(),
         runs,
@@ -167,14 +167,16 @@ fn warmup(payload: &[u8]) -> Result<Entry, Fault> {
     })
 }
 
-/// Refuses what cannot be a request frame by its length; the rest is the guest's to judge.
-pub fn check_frame_length(length: usize) -> Result<(), Fault> {
-    let most = HEAD_BYTES + HEADER_MAX as usize + BODY_MAX as usize;
-    if (HEAD_BYTES..=most).contains(&length) {
-        return Ok(());
+/// Refuses bytes that are not exactly one request frame. What its header says is the guest's to judge.
+pub fn check_frame(bytes: &[u8]) -> Result<(), Fault> {
+    match progress(bytes, Kind::Request, FrameLimits::default()) {
+        Ok(Progress::Whole(_)) => Ok(()),
+        Ok(Progress::Head(missing) | Progress::Parts(_, missing)) => {
+            let text = format!("take a request frame: {missing} bytes are missing, want a whole one");
+            Err(fault(Status::BadArgument, text))
+        }
+        Err(e) => Err(fault(Status::BadArgument, format!("take a request frame: {e}"))),
     }
-    let text = format!("take a request frame: {length} bytes, want {HEAD_BYTES} to {most}");
-    Err(fault(Status::BadArgument, text))
 }
 
 fn text(payload: &[u8]) -> Result<String, Fault> {
@@ -250,6 +252,15 @@ mod tests {
         [&(first.len() as u32).to_le_bytes()[..], first.as_bytes(), second].concat()
     }
 
+    fn frame() -> Vec<u8> {
+        let head = mayfly_wire::Head {
+            kind: Kind::Request,
+            header_bytes: 2,
+            body_bytes: 0,
+        };
+        [&head.encode()[..], b"{}"].concat()
+    }
+
     fn whole() -> Vec<u8> {
         let limits: [&[u8]; 4] = [
             &(64u64 << 20).to_le_bytes(),
@@ -269,7 +280,7 @@ mod tests {
             item(Tag::Mount, &two("/program", b"/bin/true")),
             item(Tag::File, &two("/app/main.js", b"1 + 1\0")),
             item(Tag::Limits, &limits.concat()),
-            item(Tag::Warmup, &[&warm[..], &[7; 16]].concat()),
+            item(Tag::Warmup, &[&warm[..], &frame()].concat()),
         ]
         .concat()
     }
@@ -290,7 +301,7 @@ mod tests {
         );
         assert_eq!(
             std::iter::from_fn(|| warmup.next()).collect::<Vec<_>>(),
-            [[7; 16]; 3]
+            [frame(), frame(), frame()]
         );
     }
 
@@ -327,6 +338,18 @@ mod tests {
             let fault = decode(&bytes).unwrap_err();
             assert_eq!(fault.status, Status::BadArgument);
             assert!(fault.text.contains(want), "{}", fault.text);
+        }
+    }
+
+    #[test]
+    fn check_frame_wants_one_whole_request() {
+        let whole = frame();
+        assert!(check_frame(&whole).is_ok());
+        let long = [&whole[..], b"x"].concat();
+        let mut answer = whole.clone();
+        answer[5] = Kind::Response as u8;
+        for bad in [&whole[..17], &whole[..3], &[], &long, &answer] {
+            assert_eq!(check_frame(bad).unwrap_err().status, Status::BadArgument);
         }
     }
 

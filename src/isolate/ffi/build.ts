@@ -96,6 +96,7 @@ async function runCargo(
   progress: (line: string) => void,
 ): Promise<void> {
   const child = spawnCargo(cargo, folder, target)
+  let ended = false
   const deadline = setTimeout(() => child.kill('SIGTERM'), BUILD_MS)
   try {
     const last: string[] = []
@@ -110,10 +111,12 @@ async function runCargo(
       }
     }
     const { success, code, signal } = await child.status
+    ended = true
     if (success) return
     throw toBuildError(signal ?? `exit code ${code}`, [...last, rest].join('\n').trimEnd())
   } finally {
     clearTimeout(deadline)
+    if (!ended) child.kill('SIGTERM')
   }
 }
 
