@@ -9,6 +9,7 @@ import type { StaticMount } from '../static/mount.ts'
 import type { WorkerPool } from '../worker/pool.ts'
 import type { Deadlines } from './deadlines.ts'
 import type { Endpoint } from './endpoint.ts'
+import type { IsolatedRoutes } from './isolated_state.ts'
 import type { ResolvedOptions } from './options.ts'
 
 /** Middleware of `router.use`, with the test for its path; null covers every request. */
@@ -50,6 +51,7 @@ export interface App {
   routes: Routes
   /** Made when the router gets ready, ended by close. */
   pool: WorkerPool | undefined
+  isolated: IsolatedRoutes
   /** Watches the files, while it serves in development. */
   hotReload: HotReload | undefined
 }

@@ -3,7 +3,7 @@ import { StartupError } from '../errors/startup_error.ts'
 import { createBus, emit, wants } from '../events/bus.ts'
 import { RouteNamesError } from '../router/classify.ts'
 import { stopCompiler } from '../router/isolated.ts'
-import { loadRoutes } from '../router/load.ts'
+import { loadRoutes, type RouteTable } from '../router/load.ts'
 import type { RouteNotice } from '../router/notice.ts'
 import { startHotReload, stopHotReload } from '../router/watch.ts'
 import { serveFile } from '../static/serve_file.ts'
@@ -11,6 +11,8 @@ import { createPool } from '../worker/pool.ts'
 import type { App } from './app.ts'
 import { createDeadlines } from './deadlines.ts'
 import { isProduction } from './environment.ts'
+import { closeIsolated, setIsolatedTable, startIsolated } from './isolated_routes.ts'
+import { noIsolatedRoutes } from './isolated_state.ts'
 import type { ResolvedOptions } from './options.ts'
 import { LazyRequestMetadata } from './request_metadata.ts'
 import { noRoutes, toRoutes } from './routes.ts'
@@ -46,6 +48,7 @@ export function createApp(options: ResolvedOptions): App {
     told: new WeakSet(),
     routes: noRoutes(),
     pool: undefined,
+    isolated: noIsolatedRoutes(),
     hotReload: undefined,
   }
   bus.onChange = () => {
@@ -60,7 +63,7 @@ export function createApp(options: ResolvedOptions): App {
  * environment say otherwise. Rejects with `StartupError` when they cannot be served.
  */
 export async function prepareApp(app: App, watch: boolean): Promise<void> {
-  const { routesDir, viewsDir, maxParamLength, hotReload } = app.options
+  const { routesDir, viewsDir, hotReload } = app.options
   app.development = !isProduction()
   app.closing = false
   openPool(app, watch)
@@ -68,20 +71,27 @@ export async function prepareApp(app: App, watch: boolean): Promise<void> {
   try {
     if (viewsDir !== undefined) await checkFolder('viewsDir', viewsDir)
     if (!watch || !(hotReload ?? app.development)) {
-      app.routes = toRoutes(await loadRoutes({ routesDir, onNotice }), maxParamLength)
+      swapRoutes(app, await loadRoutes({ routesDir, onNotice }))
+      if (watch) startIsolated(app)
       return
     }
     app.hotReload = await startHotReload({
       routesDir,
       viewDirs: viewsDir === undefined ? [] : [viewsDir],
       onNotice,
-      onTable: (table) => app.routes = toRoutes(table, maxParamLength),
+      onTable: (table) => swapRoutes(app, table),
       onViewChange: (paths) => refreshViews(app, paths),
     })
-    app.routes = toRoutes(app.hotReload.table, maxParamLength)
+    swapRoutes(app, app.hotReload.table)
+    startIsolated(app)
   } catch (error) {
     throw toStartupError(error)
   }
+}
+
+function swapRoutes(app: App, table: RouteTable): void {
+  app.routes = toRoutes(app, table)
+  setIsolatedTable(app, table)
 }
 
 /** Ends what the app holds beside its server. */
@@ -89,6 +99,7 @@ export async function closeApp(app: App): Promise<void> {
   for (const cut of [...app.host.streams]) cut()
   if (app.hotReload !== undefined) await stopHotReload(app.hotReload)
   app.hotReload = undefined
+  await closeIsolated(app)
   await stopCompiler()
   app.pool?.close()
   app.pool = app.host.worker = undefined

@@ -37,7 +37,8 @@ export interface RouterOptions {
   /** Folder of the DVE templates. Without it `ctx.render` fails. */
   viewsDir?: string
   worker?: WorkerOptions
-  isolate?: IsolateRouterOptions
+  /** The virtual machines of isolated routes; false refuses such routes with 503. */
+  isolate?: IsolateRouterOptions | false
   /** Until the response is handed over; 504 when it is over, 408 while the body still comes. 0: none. Default 30 000. */
   requestTimeoutMs?: number
   /** Characters of a URL, 414 over it. Default 8192. */
@@ -74,7 +75,7 @@ export interface ResolvedOptions extends
   readonly viewsDir: string | undefined
   readonly maxOutputSize: number | undefined
   readonly worker: WorkerOptions | undefined
-  readonly isolate: IsolateRouterOptions | undefined
+  readonly isolate: IsolateRouterOptions | false | undefined
   /** Undefined: decided by the environment at the first request. */
   readonly hotReload: boolean | undefined
 }
@@ -98,7 +99,10 @@ const ROUTER_RULES: Readonly<Record<keyof RouterOptions, Rule>> = {
   routesDir: path,
   viewsDir: path,
   worker: nested(),
-  isolate: nested(),
+  isolate: {
+    wanted: 'an object or false',
+    check: (value) => value === false || isObject(value) ? undefined : TypeError,
+  },
   requestTimeoutMs: integer(0),
   maxUrlLength: integer(1),
   maxParamLength: integer(1),
@@ -160,7 +164,7 @@ export function resolveOptions(options: RouterOptions): ResolvedOptions {
   const faults: Fault[] = [
     ...findFaults('', options, ROUTER_RULES),
     ...(isObject(options.worker) ? findFaults('worker.', options.worker!, WORKER_RULES, ['scriptURL']) : []),
-    ...(isObject(options.isolate) ? findFaults('isolate.', options.isolate!, ISOLATE_RULES) : []),
+    ...(isObject(options.isolate) ? findFaults('isolate.', options.isolate as object, ISOLATE_RULES) : []),
   ]
   if (faults.length > 0) {
     throw new faults[0].Kind(`Cannot make a Router: ${faults.map((fault) => fault.text).join('; ')}`)

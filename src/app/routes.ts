@@ -1,10 +1,11 @@
-import type { Context, ErrorHandler, Handler, Middleware } from '../context/types.ts'
-import { HttpError } from '../errors/http_error.ts'
+import type { ErrorHandler, Handler, Middleware } from '../context/types.ts'
 import { buildTree } from '../router/build.ts'
 import type { LoadedRoute, RouteTable } from '../router/load.ts'
+import { ANY_METHOD } from '../router/methods.ts'
 import { createTree, insertMount } from '../router/tree.ts'
-import type { Routes } from './app.ts'
+import type { App, Routes } from './app.ts'
 import type { Endpoint } from './endpoint.ts'
+import { toIsolatedHandler } from './isolated_routes.ts'
 
 /** Routes that match nothing, until the folder has been read. */
 export function noRoutes(): Routes {
@@ -12,17 +13,19 @@ export function noRoutes(): Routes {
 }
 
 /** Makes a loaded table ready to serve. Throws `TypeError` when a mounted app and a file claim the same paths. */
-export function toRoutes(table: RouteTable, maxParamLength: number): Routes {
+export function toRoutes(app: App, table: RouteTable): Routes {
+  const { maxParamLength } = app.options
+  const toValue = (route: LoadedRoute, method: string) => toEndpoint(app, route, method)
   const errors = createTree<readonly ErrorHandler[]>()
   for (const { pattern, handlers } of table.errorScopes) {
     insertMount(errors, pattern, handlers as readonly ErrorHandler[])
   }
-  return { table, tree: buildTree(table, toEndpoint, { maxParamLength }), errors }
+  return { table, tree: buildTree(table, toValue, { maxParamLength }), errors }
 }
 
-function toEndpoint(route: LoadedRoute, method: string): Endpoint {
+function toEndpoint(app: App, route: LoadedRoute, method: string): Endpoint {
   return {
-    handler: toHandler(route, method),
+    handler: toHandler(app, route, method),
     pattern: route.pattern,
     file: route.file,
     isolated: route.isolated,
@@ -31,23 +34,15 @@ function toEndpoint(route: LoadedRoute, method: string): Endpoint {
   }
 }
 
-function toHandler(route: LoadedRoute, method: string): Handler {
+function toHandler(app: App, route: LoadedRoute, method: string): Handler {
   const { error, fetch } = route
   if (error !== null) {
     return () => {
       throw error
     }
   }
-  if (route.isolated) return refuseIsolated
+  if (route.isolated) return toIsolatedHandler(app, route, method === ANY_METHOD ? null : method)
   const handler = (route.handlers as Record<string, Handler | undefined>)[method]
   if (handler !== undefined) return handler
   return (ctx) => fetch!(ctx.get.request()) as Promise<Response>
-}
-
-/** An isolated handler never runs in the host: without a virtual machine it is refused. */
-function refuseIsolated(_ctx: Context): never {
-  throw new HttpError(503, 'This handler is isolated, and no virtual machine can run it here', {
-    type: 'isolation-unavailable',
-    headers: { 'retry-after': '60' },
-  })
 }

@@ -1,0 +1,20 @@
+import type { Isolation } from '../isolate/isolation.ts'
+import type { RouteTable } from '../router/load.ts'
+
+/** What an app knows of its isolated routes. */
+export interface IsolatedRoutes {
+  /** Opened with the first isolated route; null before, and where there can be none. */
+  isolation: Isolation | null
+  /** Why no machine can run. */
+  unavailable: Error | null
+  /** Why a route is in no program, by file. */
+  failures: ReadonlyMap<string, Error>
+  /** The table that the machines are to run, and the work on the latest one; undefined before the first. */
+  table: RouteTable | undefined
+  work: Promise<void> | undefined
+}
+
+/** Nothing isolated yet. */
+export function noIsolatedRoutes(): IsolatedRoutes {
+  return { isolation: null, unavailable: null, failures: new Map(), table: undefined, work: undefined }
+}

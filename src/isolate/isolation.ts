@@ -1,0 +1,254 @@
+/**
+ * Isolated routes at work: the native library, the machines, and the programs that they run.
+ *
+ * ```text
+ * openIsolation -> library, pool
+ * loadPrograms(routes) -> plan, boot what is new beside what runs -> Handlers   (the caller swaps its routes)
+ *                      -> retirePrograms: what is in no plan any more ends after its last request
+ * runIsolated(handler, ctx) -> frame -> machine -> frame -> Response
+ * ```
+ */
+import type { RequestState } from '../context/state.ts'
+import { HttpError } from '../errors/http_error.ts'
+import { toResponse } from './answer_to_context.ts'
+import { toGuestFrame } from './context_to_guest.ts'
+import { buildLibrary } from './ffi/build.ts'
+import { ClosedError, IsolationUnavailableError, QueueFullError } from './ffi/errors.ts'
+import { NativeLibrary } from './ffi/library.ts'
+import { type NativeCompletion, NativePool } from './ffi/native_pool.ts'
+import { NativeProgram } from './ffi/native_program.ts'
+import type { ProgramSpec } from './ffi/spec.ts'
+import type { IsolateDefaults } from './options.ts'
+import { outcomeError } from './outcome.ts'
+import { GUEST_PATH, type IsolatedRoute, planPrograms, type Program } from './program.ts'
+import { encodeControl } from './request_frame.ts'
+import { AnswerError, decodeDescription, decodeResponse } from './response_frame.ts'
+import { toHostError } from './stack.ts'
+import { FrameError, HEADER_MAX } from './wire.ts'
+
+/** What the isolation tells of itself; hooks must not throw. Times are in the unit that their names end with. */
+export interface IsolationHooks {
+  boot?: (program: string) => void
+  ready?: (program: string, bootMs: number) => void
+  /** Every request that came out of a machine, with how it ended. */
+  complete?: (program: string, completion: NativeCompletion) => void
+  /** The queue was full. */
+  rejected?: (program: string, limit: number) => void
+}
+
+/** Options of {@linkcode openIsolation}. */
+export interface IsolationOptions {
+  /** Machines, each on a thread of its own. */
+  readonly vms: number
+  /** Requests that may wait. */
+  readonly queue: number
+  readonly defaults: IsolateDefaults
+  readonly hooks: IsolationHooks
+}
+
+/** The machines and the programs that run in them. */
+export interface Isolation {
+  readonly options: IsolationOptions
+  readonly library: NativeLibrary
+  readonly pool: NativePool
+  /** By hash. */
+  programs: ReadonlyMap<string, RunningProgram>
+  /** By {@linkcode handlerKey}; what a request that met a retired program goes to. */
+  handlers: ReadonlyMap<string, IsolatedHandler>
+}
+
+/** A program that has booted. */
+export interface RunningProgram {
+  readonly plan: Program
+  readonly native: NativeProgram
+}
+
+/** One handler of a running program. */
+export interface IsolatedHandler {
+  readonly key: string
+  readonly program: RunningProgram
+  readonly index: number
+  /** What its module threw when the program booted. */
+  readonly error: Error | undefined
+}
+
+/** What {@linkcode loadPrograms} made of the routes. */
+export interface LoadedPrograms {
+  readonly handlers: ReadonlyMap<string, IsolatedHandler>
+  readonly programs: ReadonlyMap<string, RunningProgram>
+  /** Routes that are in no program, by file. */
+  readonly failures: ReadonlyMap<string, Error>
+}
+
+/** Memory of Deno itself beside that of a request. */
+const BASE_BYTES = 64 << 20
+const LOG_BYTES = 64 << 10
+const BOOT_MS = 60_000
+
+/** Names a handler across programs; `method` is null for a mounted app. */
+export function handlerKey(file: string, method: string | null): string {
+  return `${method ?? '*'} ${file}`
+}
+
+/**
+ * Builds and loads the native library and starts the machines' threads. Rejects with `IsolationUnavailableError` where no virtual
+ * machine can run and with `NativeBuildError` where the library cannot be built; both say what to do.
+ */
+export async function openIsolation(options: IsolationOptions): Promise<Isolation> {
+  const library = NativeLibrary.open(await buildLibrary())
+  try {
+    const report = library.doctor()
+    if (!report.available) throw new IsolationUnavailableError(`${report.reason}: ${report.mend}`)
+    const pool = new NativePool(library, { workers: options.vms, queue: options.queue })
+    return { options, library, pool, programs: new Map(), handlers: new Map() }
+  } catch (error) {
+    library.close()
+    throw error
+  }
+}
+
+/** Plans the programs of the routes and boots those that do not run yet. What runs goes on untouched. */
+export async function loadPrograms(
+  isolation: Isolation,
+  routes: readonly IsolatedRoute[],
+): Promise<LoadedPrograms> {
+  const { programs: plans, failures } = await planPrograms(routes, { defaults: isolation.options.defaults })
+  const failed = new Map(failures.map(({ route, error }) => [route.file, error]))
+  const programs = new Map<string, RunningProgram>()
+  const handlers = new Map<string, IsolatedHandler>()
+  for (const plan of plans) {
+    try {
+      const running = isolation.programs.get(plan.hash) ?? await boot(isolation, plan)
+      programs.set(plan.hash, running)
+      for (const handler of describeHandlers(running)) handlers.set(handler.key, handler)
+    } catch (error) {
+      for (const { route } of plan.handlers) failed.set(route.file, error as Error)
+    }
+  }
+  return { handlers, programs, failures: failed }
+}
+
+/** Makes the loaded programs the current ones and ends the others after their last requests. */
+export async function adoptPrograms(isolation: Isolation, loaded: LoadedPrograms): Promise<void> {
+  const former = isolation.programs
+  isolation.programs = loaded.programs
+  isolation.handlers = loaded.handlers
+  for (const [hash, { native }] of former) {
+    if (!loaded.programs.has(hash)) await isolation.pool.retire(native)
+  }
+}
+
+/** Ends the machines after the requests under way, which their deadlines bound. */
+export async function closeIsolation(isolation: Isolation): Promise<void> {
+  await isolation.pool.close()
+  for (const { native } of isolation.programs.values()) await native.close()
+  isolation.library.close()
+}
+
+/**
+ * Runs a request in a machine and makes its answer the response. Rejects with what the handler threw, or with an `HttpError`: 503
+ * for a full queue, 504, 507 and 502 for a request that went over its time, its memory or its output, or ended its program.
+ */
+export async function runIsolated(
+  isolation: Isolation,
+  handler: IsolatedHandler,
+  ctx: RequestState,
+): Promise<Response> {
+  if (handler.error !== undefined) throw handler.error
+  const frame = await toGuestFrame(ctx, handler.index)
+  const { plan } = handler.program
+  const completion = await submit(isolation, handler, frame)
+  isolation.options.hooks.complete?.(plan.id, completion)
+  if (completion.log.length > 0) writeLog(handler, completion.log)
+  if (completion.outcome !== 'answered') throw outcomeError(plan.options, completion)
+  try {
+    const limits = { header: HEADER_MAX, body: plan.options.outputBytes }
+    return await toResponse(ctx, decodeResponse(completion.frame, limits), plan.stacks)
+  } catch (error) {
+    if (error instanceof FrameError || error instanceof AnswerError) {
+      throw new HttpError(502, 'The isolated handler gave no valid answer', {
+        type: 'isolation-crash',
+        cause: error,
+      })
+    }
+    throw error
+  }
+}
+
+async function submit(
+  isolation: Isolation,
+  handler: IsolatedHandler,
+  frame: Uint8Array<ArrayBuffer>,
+): Promise<NativeCompletion> {
+  const { plan, native } = handler.program
+  const { timeoutMs, ephemeral } = plan.options
+  try {
+    return await isolation.pool.submit(native, frame, { timeoutMs, keep: !ephemeral })
+  } catch (error) {
+    if (error instanceof QueueFullError) {
+      isolation.options.hooks.rejected?.(plan.id, isolation.options.queue)
+      throw new HttpError(503, 'Too many requests wait for an isolated handler', {
+        type: 'isolation-queue-full',
+        headers: { 'retry-after': '1' },
+        cause: error,
+      })
+    }
+    // A reload retired the program between the match of the request and now.
+    const current = isolation.handlers.get(handler.key)
+    if (!(error instanceof ClosedError) || current === undefined || current === handler) throw error
+    return await submit(isolation, current, frame)
+  }
+}
+
+async function boot(isolation: Isolation, plan: Program): Promise<RunningProgram> {
+  const { hooks } = isolation.options
+  hooks.boot?.(plan.id)
+  const native = await NativeProgram.boot(isolation.library, toSpec(plan))
+  isolation.pool.prepare(native)
+  hooks.ready?.(plan.id, (native.report.bootUs + native.report.warmupUs) / 1000)
+  return { plan, native }
+}
+
+/** Stock Deno on the bundle, with its own libraries and nothing else of the host. */
+function toSpec(plan: Program): ProgramSpec {
+  const deno = Deno.execPath()
+  return {
+    path: '/bin/deno',
+    args: ['deno', ...plan.args],
+    env: plan.env,
+    mounts: [{ guest: '/bin/deno', host: deno }],
+    libraries: [deno],
+    files: [{ guest: GUEST_PATH, bytes: plan.bundle.code }],
+    limits: {
+      memoryBytes: BASE_BYTES + plan.options.memoryMb * (1 << 20),
+      outputBytes: plan.options.outputBytes,
+      logBytes: LOG_BYTES,
+      bootMs: BOOT_MS,
+    },
+    warmup: [
+      { frame: encodeControl({ control: 'describe' }), runs: 1, tell: true },
+      ...plan.warmup.map(({ frame, count }) => ({ frame, runs: count, group: 1 })),
+    ],
+  }
+}
+
+/** The handlers of a program, with the errors of those whose modules failed. */
+function describeHandlers(program: RunningProgram): IsolatedHandler[] {
+  const { plan, native } = program
+  const limits = { header: HEADER_MAX, body: HEADER_MAX }
+  const described = decodeDescription(native.answer(0), limits).handlers
+  return plan.handlers.map(({ route, method }, index) => {
+    const error = described[index]?.error
+    return {
+      key: handlerKey(route.file, method),
+      program,
+      index,
+      error: error === undefined ? undefined : toHostError(plan.stacks, error),
+    }
+  })
+}
+
+function writeLog(handler: IsolatedHandler, log: Uint8Array): void {
+  const text = new TextDecoder().decode(log).trimEnd()
+  console.error(`mayfly: isolated ${handler.key}: ${text.replaceAll('\n', '\n  ')}`)
+}
