@@ -139,10 +139,13 @@ testWith(
       for (const timeoutMs of [0, -1, NaN, Infinity, 5_000_000]) {
         assertThrows(() => pool.submit(program, ask('count'), { timeoutMs }), RangeError, 'timeout of')
       }
-      const error = assertThrows(() => pool.submit(program, new Uint8Array(3), SLOW), NativeError, '3 bytes')
-      assertEquals(error.status, 'bad-argument')
+      const whole = ask('count', 'body')
+      for (const bytes of [whole.slice(0, 3), whole.slice(0, 18), new Uint8Array(0), new Uint8Array(16)]) {
+        const error = assertThrows(() => pool.submit(program, bytes, SLOW), NativeError, 'frame')
+        assertEquals(error.status, 'bad-argument')
+      }
       assertEquals(pool.outstanding, 0)
-      assertEquals(told(await pool.submit(program, new Uint8Array(16), SLOW)).startsWith('('), true)
+      assertEquals(told(await pool.submit(program, whole, SLOW)), '1')
     }),
 )
 
