@@ -215,3 +215,6 @@ fn disable_quirks(fd: &VmFd) {
         let _ = fd.enable_cap(&cap);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,8 +6,45 @@ const encoder = new TextEncoder()
 let count = 0
 const list = []
 const simd = new Uint8Array([
-  0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 127, 3, 2, 1, 0, 7, 5, 1, 1, 102, 0, 0, 10, 11, 1, 9, 0, 65, 7, 253, 17,
-  253, 27, 0, 11,
+  0,
+  97,
+  115,
+  109,
+  1,
+  0,
+  0,
+  0,
+  1,
+  5,
+  1,
+  96,
+  0,
+  1,
+  127,
+  3,
+  2,
+  1,
+  0,
+  7,
+  5,
+  1,
+  1,
+  102,
+  0,
+  0,
+  10,
+  11,
+  1,
+  9,
+  0,
+  65,
+  7,
+  253,
+  17,
+  253,
+  27,
+  0,
+  11,
 ])
 
 function readFrame() {
@@ -78,7 +115,9 @@ const actions = {
   kill: () => refused(() => Deno.kill(1)),
   connect: () => Deno.connect({ port: 80 }).then(() => 'connected', (e) => e.name),
   log: () => (console.error('a line'), 'logged'),
-  json: () => JSON.stringify(JSON.parse(JSON.stringify(Array.from({ length: 1000 }, (_, i) => ({ i }))))).length.toString(),
+  json: () =>
+    JSON.stringify(JSON.parse(JSON.stringify(Array.from({ length: 1000 }, (_, i) => ({ i }))))).length
+      .toString(),
   collect() {
     for (let i = 0; i < 300; i++) Array.from({ length: 1000 }, (_, j) => ({ j }))
     return 'collected'
