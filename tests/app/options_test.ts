@@ -75,3 +75,10 @@ Deno.test('toTrustedProxy trusts all, the nearest n, or a list', () => {
   assertThrows(() => toTrustedProxy(['10.0.0.0/99']), TypeError, '10.0.0.0/99')
   assertThrows(() => toTrustedProxy(['loopback']), TypeError, 'loopback')
 })
+
+Deno.test('resolveOptions takes isolate as an object or false', () => {
+  assertEquals(resolveOptions({ isolate: false }).isolate, false)
+  assertEquals(resolveOptions({ isolate: { vms: 1 } }).isolate, { vms: 1 })
+  assertThrows(() => resolveOptions({ isolate: true } as never), TypeError, 'want an object or false')
+  assertThrows(() => resolveOptions({ isolate: { vms: 0 } }), RangeError, 'isolate.vms is 0')
+})

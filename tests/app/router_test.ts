@@ -42,7 +42,7 @@ Deno.test('Router.ready rejects for a missing folder, and tries again when asked
 })
 
 Deno.test('serve refuses to serve twice at a time, and serves again after its end', async () => {
-  const router = new Router({ routesDir: ROUTES, viewsDir: VIEWS, hotReload: false })
+  const router = new Router({ routesDir: ROUTES, viewsDir: VIEWS, hotReload: false, isolate: false })
   for (let round = 0; round < 2; round++) {
     const stop = new AbortController()
     const { promise, resolve } = Promise.withResolvers<ListenAddress>()

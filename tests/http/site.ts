@@ -50,6 +50,8 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
   Deno.env.set('DENO_ENV', environment)
   try {
     const router = new Router({
+      // What machines answer is tested in tests/isolated.
+      isolate: false,
       routesDir: fixture('routes'),
       viewsDir: fixture('views'),
       hotReload: false,
