@@ -27,7 +27,6 @@ export function toRequestHead(ctx: RequestState, handler: number): RequestHead {
     path: ctx.pathname,
     headers: [...ctx.request.headers],
     seed: createSeed(),
-    warm: false,
     ...(isEmpty(params) ? {} : { params }),
     ...(ip === undefined ? {} : { ip }),
     ...(peer === undefined ? {} : { peer }),

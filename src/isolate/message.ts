@@ -25,8 +25,6 @@ export interface RequestHead {
   readonly headers: HeaderPairs
   /** 64 hex digits of entropy, new for every request. */
   readonly seed: string
-  /** A warm-up request: what it writes to the console is dropped. */
-  readonly warm: boolean
   /** Route parameters, decoded. */
   readonly params?: Readonly<Record<string, string>>
   /** The client's address as `ctx.get.ip()` gives it, and the peer of the socket. */

@@ -19,7 +19,7 @@ export interface IsolateOptions {
   readonly memoryMb?: number
   /** Bytes of the response's body. Default 8 MiB. */
   readonly outputBytes?: number
-  /** Requests that run before the snapshot: how many for each handler, or which ones. Default 200. */
+  /** Requests that run before the snapshot: how many for each handler, or which ones. Default 1000. */
   readonly warmup?: number | readonly WarmupRequest[]
   /** Reset after every request. Default true; false keeps state between requests, and so between users. */
   readonly ephemeral?: boolean
@@ -37,7 +37,7 @@ export interface IsolateDefaults {
 }
 
 /** Requests that warm a handler up when the route names none. */
-export const DEFAULT_WARMUP = 200
+export const DEFAULT_WARMUP = 1000
 
 interface Rule {
   readonly wanted: string

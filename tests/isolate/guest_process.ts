@@ -162,7 +162,6 @@ export function toFrame(program: Program, request: Ask): Uint8Array<ArrayBuffer>
     path: path.split('?')[0],
     headers,
     seed: createSeed(),
-    warm: false,
     ...more,
   }
   return encodeRequest(head, bytes)

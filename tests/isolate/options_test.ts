@@ -176,7 +176,7 @@ function plain(value: unknown): unknown {
 }
 
 Deno.test('resolveIsolateOptions fills in defaults, the router before its own', () => {
-  const own = { timeoutMs: 1000, memoryMb: 128, outputBytes: 8388608, warmup: 200, ephemeral: true, env: [] }
+  const own = { timeoutMs: 1000, memoryMb: 128, outputBytes: 8388608, warmup: 1000, ephemeral: true, env: [] }
   assertEquals(resolveIsolateOptions('a.ts', true), own)
   assertEquals(resolveIsolateOptions('a.ts', {}, { timeoutMs: 5, memoryMb: 64 }), {
     ...own,

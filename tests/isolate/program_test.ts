@@ -36,7 +36,7 @@ Deno.test('routes of equal options share a program, and a broken one is left out
       ['d.ts', 'ProgramError'],
     ])
     assertStringIncludes(failures[0].error.message, '(e.ts:1:')
-    assertEquals(programs[0].warmup.map(({ count }) => count), [200, 5])
+    assertEquals(programs[0].warmup.map(({ count }) => count), [250, 250, 250, 250, 2, 1, 1, 1])
   })
 })
 
@@ -81,31 +81,39 @@ Deno.test('warm-up frames run through their handlers', async () => {
       export async function POST(ctx) { return ctx.send.json(await ctx.get.json()) }`,
   }
   await withGuest(files, async (guest) => {
-    assertEquals(guest.program.warmup.map(({ count }) => count), [200, 200])
+    assertEquals(guest.program.warmup.map(({ count }) => count), new Array(8).fill(250))
     for (const { frame } of guest.program.warmup) {
       assertEquals(decodeResponse(await exchange(guest, frame), WIDEST).head.status, 200)
     }
-    assertEquals((await ask(guest, {})).text, '["1",null]')
+    assertEquals((await ask(guest, {})).text, '["1","1","1","1",null]')
   })
 })
 
 Deno.test('planWarmup makes requests of the pattern or those of the user', () => {
-  const heads = (pattern: string, methods: (string | null)[], value: unknown) =>
-    planWarmup(
-      'a.ts',
-      pattern,
-      methods.map((method, handler) => ({ method, handler })),
-      resolveIsolateOptions('a.ts', value),
-    )
-      .map(({ frame, count }) => {
-        const { header, body } = readFrame(frame, REQUEST)
-        const { handler, method, url, params, warm } = JSON.parse(new TextDecoder().decode(header))
-        assertEquals(warm, true)
-        return [count, handler, method, url, params, new TextDecoder().decode(body)]
-      })
+  /** Each request once, with how often it runs for all clients together. */
+  const heads = (pattern: string, methods: (string | null)[], value: unknown) => {
+    const targets = methods.map((method, handler) => ({ method, handler }))
+    const counts = new Map<string, number>()
+    for (
+      const { frame, count } of planWarmup('a.ts', pattern, targets, resolveIsolateOptions('a.ts', value))
+    ) {
+      const { header, body } = readFrame(frame, REQUEST)
+      const { handler, method, url, params, headers } = JSON.parse(new TextDecoder().decode(header))
+      assertEquals(headers.at(-1), ['x-mayfly-warmup', '1'])
+      const key = JSON.stringify([
+        handler,
+        method,
+        url.replace(/^https?:\/\/[^/]+/, ''),
+        params,
+        new TextDecoder().decode(body),
+      ])
+      counts.set(key, (counts.get(key) ?? 0) + count)
+    }
+    return [...counts].map(([key, count]) => [count, ...JSON.parse(key)])
+  }
   assertEquals(heads('/users/[id]', ['GET', 'POST'], { warmup: 3 }), [
-    [3, 0, 'GET', 'http://localhost/users/1', { id: '1' }, ''],
-    [3, 1, 'POST', 'http://localhost/users/1', { id: '1' }, '{}'],
+    [3, 0, 'GET', '/users/1', { id: '1' }, ''],
+    [3, 1, 'POST', '/users/1', { id: '1' }, '{}'],
   ])
   const warmup = [{ path: '/users/ann?x=1' }, { path: '/users/bob' }, {
     method: 'PUT',
@@ -113,16 +121,16 @@ Deno.test('planWarmup makes requests of the pattern or those of the user', () =>
     body: 'text',
   }]
   assertEquals(heads('/users/[id]', ['GET', 'PUT'], { warmup }), [
-    [100, 0, 'GET', 'http://localhost/users/ann?x=1', { id: 'ann' }, ''],
-    [100, 0, 'GET', 'http://localhost/users/bob', { id: 'bob' }, ''],
-    [200, 1, 'PUT', 'http://localhost/users/c', { id: 'c' }, 'text'],
+    [500, 0, 'GET', '/users/ann?x=1', { id: 'ann' }, ''],
+    [500, 0, 'GET', '/users/bob', { id: 'bob' }, ''],
+    [1000, 1, 'PUT', '/users/c', { id: 'c' }, 'text'],
   ])
   assertEquals(heads('/app', [null], { warmup: [{ path: '/app/x/y', method: 'DELETE' }] }), [[
-    200,
+    1000,
     0,
     'DELETE',
-    'http://localhost/app/x/y',
-    undefined,
+    '/app/x/y',
+    null,
     '',
   ]])
   assertEquals(heads('/', ['GET'], { warmup: 0 }), [])

@@ -8,9 +8,9 @@ const encoder = new TextEncoder()
 const { stderr } = Deno
 let left = CONSOLE_BYTES
 
-/** Gives the next request its share; a warm-up request gets none. */
-export function openConsole(warm: boolean): void {
-  left = warm ? -1 : CONSOLE_BYTES
+/** Gives the next request its share. */
+export function openConsole(): void {
+  left = CONSOLE_BYTES
 }
 
 /** Replaces the console, and the other ways to standard output by those to standard error. */

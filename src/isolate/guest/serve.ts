@@ -81,7 +81,7 @@ async function loadModule(load: () => Promise<Record<string, unknown>>): Promise
 /** Runs the loop. Frames that cannot be read end the guest: what follows them in the stream means nothing. */
 function run(guest: Guest): void {
   loop(guest).catch((error) => {
-    openConsole(false)
+    openConsole()
     console.error('mayfly: the guest ends\n', error)
     Deno.exit(1)
   })
@@ -142,7 +142,7 @@ function control(guest: Guest, head: DescribeHead | DrawHead): void {
 
 function handle(guest: Guest, head: RequestHead, body: Uint8Array<ArrayBuffer>): void | Promise<void> {
   seed(head.seed)
-  openConsole(head.warm)
+  openConsole()
   const ctx = new GuestContext(guest.host, head, body)
   try {
     const result = guest.handlers[head.handler].run(ctx)
