@@ -3,7 +3,7 @@
 
 triple=x86_64-unknown-linux-gnu
 
-# Every test program and every binary of the chosen crates: static, optimised a little, with debug assertions. Writes one
+# Every test program and every binary of the chosen crates: static and optimised, with debug assertions. Writes one
 # line for each to $work/programs: `test|bin CRATE NAME FOLDER PATH`.
 build_programs() {
   local selection=(--workspace) name
@@ -23,7 +23,7 @@ cargo_static() { # VERB OPTION...
   shift
   # A target directory of its own: the flags differ from those of an ordinary build.
   CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS='-C target-feature=+crt-static' \
-    CARGO_PROFILE_DEV_OPT_LEVEL=1 CARGO_PROFILE_DEV_DEBUG=0 \
+    CARGO_PROFILE_DEV_OPT_LEVEL=3 CARGO_PROFILE_DEV_DEBUG=0 \
     cargo "$verb" --manifest-path "$native/Cargo.toml" --locked --quiet "$@" --target "$triple" \
     --target-dir "$target" --message-format json-render-diagnostics
 }

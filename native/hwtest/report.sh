@@ -1,5 +1,5 @@
 # Reads what the emulated machine writes: a line for each program as it ends, then the failures, and the sums. Sourced by
-# `run`; wants $limit.
+# `run`; wants $program_limit.
 # shellcheck shell=bash disable=SC2034,SC2154
 
 total_passed=0 total_failed=0 total_skipped=0
@@ -85,7 +85,7 @@ read_result() { # ok|FAILED|ignored...
 end_program() { # STATUS SECONDS
   local ran=$((passed + failed + skipped)) why=''
   if [[ $1 == 137 ]]; then
-    why="killed after $2 s of at most $limit"
+    why="killed after $2 s of at most $program_limit"
   elif [[ $1 == machine-gone ]]; then
     why='did not come to its end, nor did the machine'
   elif [[ $1 != 0 && $failed == 0 ]]; then
