@@ -78,33 +78,50 @@ pub fn soak(program: &Arc<Program>, alarm: &mut Alarm, requests: u64) -> Result<
     }
 }
 
-/// Host memory of forks that have answered one request.
+/// Host memory of forks that have answered one request: their own pages, the host's page tables for them, and what the whole
+/// host has less, KVM's tables included (other work on the host disturbs that one).
 pub fn fork_memory(program: &Arc<Program>, alarm: &mut Alarm) -> Result<(), Box<dyn Error>> {
-    const FORKS: u64 = 20;
-    let available = || -> Result<u64, Box<dyn Error>> {
-        let text = fs::read_to_string("/proc/meminfo")?;
-        let line = text
-            .lines()
-            .find_map(|l| l.strip_prefix("MemAvailable:"))
-            .ok_or("no MemAvailable")?;
-        Ok(line.trim().trim_end_matches(" kB").parse()?)
-    };
+    const FORKS: u64 = 50;
     let mut forks = Vec::new();
-    let (resident, free) = (holdings()?.resident_kib, available()?);
+    let before = Memory::now()?;
     for _ in 0..FORKS {
         let mut fork = Instance::new(program)?;
         fork.handle(frame("hello"), alarm, monotonic_ns() + 5_000_000_000)?;
         fork.reset()?;
         forks.push(fork);
     }
-    let (resident, taken) = (
-        holdings()?.resident_kib - resident,
-        free.saturating_sub(available()?),
-    );
+    let after = Memory::now()?;
+    let each = |before: u64, after: u64| after.saturating_sub(before) / FORKS;
     println!(
-        "memory of a fork: {} KiB resident (shared pages counted), {} KiB less available",
-        resident / FORKS,
-        taken / FORKS
+        "memory of a fork: {} KiB of its own, {} KiB of page tables, {} KiB less available on the host",
+        each(before.own, after.own),
+        each(before.tables, after.tables),
+        each(after.available, before.available)
     );
     Ok(())
+}
+
+/// Memory in KiB.
+struct Memory {
+    own: u64,
+    tables: u64,
+    available: u64,
+}
+
+impl Memory {
+    fn now() -> std::io::Result<Memory> {
+        let read = |path: &str, name: &str| -> std::io::Result<u64> {
+            let text = fs::read_to_string(path)?;
+            let line = text
+                .lines()
+                .find_map(|l| l.strip_prefix(name))
+                .unwrap_or_default();
+            Ok(line.trim().trim_end_matches(" kB").parse().unwrap_or(0))
+        };
+        Ok(Memory {
+            own: read("/proc/self/smaps_rollup", "Private_Dirty:")?,
+            tables: read("/proc/self/status", "VmPTE:")?,
+            available: read("/proc/meminfo", "MemAvailable:")?,
+        })
+    }
 }
