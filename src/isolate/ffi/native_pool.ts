@@ -2,6 +2,7 @@
 import { ClosedError, NativeError, toNativeError } from './errors.ts'
 import { COMPLETION, COMPLETION_BYTES, KEEP, type OutcomeName, OUTCOMES, PARTS } from './layout.ts'
 import type { NativeLibrary } from './library.ts'
+import { createLinger, type Linger, noteAnswer, noteLate, shouldLinger } from './linger.ts'
 import type { NativeProgram } from './native_program.ts'
 import type { NativeSymbols } from './symbols.ts'
 
@@ -45,6 +46,16 @@ export interface PoolStatistics {
   readonly dirtyPages: number
 }
 
+/** Sizes of a pool. */
+export interface PoolOptions {
+  /** Threads, each with a machine for every program in use. */
+  readonly workers: number
+  /** Requests that may wait. */
+  readonly queue: number
+  /** Longest wait on the calling thread for a short request that is alone, in microseconds; 0 for never, default 150. */
+  readonly lingerUs?: number
+}
+
 /** How a request runs. */
 export interface SubmitOptions {
   /** Milliseconds that it may run, its wait in the queue not counted. */
@@ -63,6 +74,7 @@ interface Pending {
 const BATCH = 64
 /** Longest single wait; while requests are under way another follows. */
 const WAIT_US = 5_000_000
+const LINGER_US = 150
 /** A ticket's low bits are the index of its slot. */
 const SLOT_MASK = 0xffff
 const NOTHING = new Uint8Array(0)
@@ -96,6 +108,7 @@ export class NativePool {
   readonly #symbols: NativeSymbols
   readonly #handle: number
   readonly #pending: (Pending | undefined)[] = []
+  readonly #linger: Linger
   #outstanding = 0
   #drain: Promise<void> | null = null
   #closing: Promise<void> | null = null
@@ -106,13 +119,11 @@ export class NativePool {
   readonly #signed = new Int32Array(this.#records)
   readonly #longs = new Float64Array(this.#records)
 
-  /** Starts `workers` threads; at most `queue` requests wait. */
-  constructor(
-    library: NativeLibrary,
-    { workers, queue }: { readonly workers: number; readonly queue: number },
-  ) {
+  /** Starts the threads. */
+  constructor(library: NativeLibrary, { workers, queue, lingerUs = LINGER_US }: PoolOptions) {
     this.#library = library
     this.#symbols = library.symbols
+    this.#linger = createLinger(lingerUs)
     this.#handle = library.check(this.#symbols.mayfly_pool_start(checkCount(workers), checkCount(queue)))
   }
 
@@ -154,7 +165,8 @@ export class NativePool {
     this.#pending[ticket & SLOT_MASK] = { program, resolve, reject }
     program.begin()
     this.#outstanding++
-    this.#drain ??= this.#takeAll()
+    if (shouldLinger(this.#linger, this.#outstanding === 1) && this.#drain === null) this.#takeHere()
+    if (this.#outstanding > 0) this.#drain ??= this.#takeAll()
     return promise
   }
 
@@ -197,6 +209,18 @@ export class NativePool {
     if (this.#closing !== null) throw new ClosedError('pool')
   }
 
+  /** Waits for one answer on this thread, as long as that may take. */
+  #takeHere(): void {
+    const count = this.#symbols.mayfly_wait_here(this.#handle, this.#bytes, BATCH, this.#linger.mostUs)
+    if (count === 0) noteLate(this.#linger)
+    try {
+      this.#library.check(count)
+      for (let index = 0; index < count; index++) this.#settle(index)
+    } catch (error) {
+      this.#break(error as NativeError)
+    }
+  }
+
   /** Waits until nothing is outstanding; one at a time. */
   async #takeAll(): Promise<void> {
     try {
@@ -237,6 +261,7 @@ export class NativePool {
     this.#library.check(this.#symbols.mayfly_release(this.#handle, ticket))
     this.#pending[slot] = undefined
     this.#outstanding--
+    noteAnswer(this.#linger, completion.queueUs + completion.runUs + completion.resetUs)
     pending.program.end()
     pending.resolve(completion)
   }

@@ -136,6 +136,12 @@ export const SYMBOLS = {
     result: 'i32',
     nonblocking: true,
   },
+  /** The same, on the calling thread. */
+  mayfly_wait_here: {
+    name: 'mayfly_wait',
+    parameters: ['i32', 'buffer', 'u32', 'u32'],
+    result: 'i32',
+  },
   mayfly_read: {
     parameters: [
       'i32', // i32: pool
