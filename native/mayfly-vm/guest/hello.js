@@ -30,7 +30,7 @@ function writeFrame(text) {
 
 async function handle(body) {
   count++
-  if (body === 'spin') for (;;);
+  if (body === 'spin') { for (;;); }
   if (body === 'roots') {
     let sum = 0
     for (let i = 0; i < 50000; i++) sum += Math.sqrt(i)

@@ -104,7 +104,7 @@ const actions = {
     let n = 0
     const step = async () => {
       n++
-      if (n < 200000) await Promise.all([Promise.resolve().then(step)])
+      if (n < 50000) await Promise.all([Promise.resolve().then(step)])
     }
     await step()
     return `${n}`

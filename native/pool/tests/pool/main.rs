@@ -13,20 +13,24 @@ use mayfly_wire::{HEAD_BYTES, Head, Kind};
 
 const SECOND: u64 = 1_000_000_000;
 
+/// The host's KVM, opened once; without it each test says why it is skipped.
 fn host() -> Option<Arc<Host>> {
-    static HOST: OnceLock<Option<Arc<Host>>> = OnceLock::new();
+    static HOST: OnceLock<Result<Arc<Host>, String>> = OnceLock::new();
     let open = || match Host::open() {
-        Ok(host) => Some(Arc::new(host)),
-        Err(Error::Unavailable(u)) => {
-            eprintln!("SKIPPED: no /dev/kvm: {}; {}", u.reason, u.mend);
-            None
-        }
+        Ok(host) => Ok(Arc::new(host)),
+        Err(Error::Unavailable(u)) => Err(format!("no /dev/kvm: {}; {}", u.reason, u.mend)),
         Err(e) => panic!("{e}"),
     };
-    HOST.get_or_init(open).clone()
+    match HOST.get_or_init(open) {
+        Ok(host) => Some(host.clone()),
+        Err(why) => {
+            eprintln!("SKIPPED: {why}");
+            None
+        }
+    }
 }
 
-/// Compiles the guest once, statically or not.
+/// Compiles the guest once in each linkage; without a compiler each test says so.
 fn guest(linkage: &str) -> Option<String> {
     static BUILT: OnceLock<bool> = OnceLock::new();
     let path = |linkage: &str| format!("{}/guest{linkage}", env!("CARGO_TARGET_TMPDIR"));
@@ -73,15 +77,13 @@ fn frame(what: &str, body: &[u8]) -> Vec<u8> {
 }
 
 fn program() -> Option<Arc<Program>> {
-    static PROGRAM: OnceLock<Option<Arc<Program>>> = OnceLock::new();
+    static PROGRAM: OnceLock<Arc<Program>> = OnceLock::new();
+    let (host, path) = (host()?, guest("-static")?);
     let boot = || {
-        let (host, path) = (host()?, guest("-static")?);
         let mut warm = vec![frame("warm", b""); 3];
-        Some(Arc::new(
-            Program::boot(&host, &spec(&path), &mut |_| warm.pop()).unwrap(),
-        ))
+        Arc::new(Program::boot(&host, &spec(&path), &mut |_| warm.pop()).unwrap())
     };
-    PROGRAM.get_or_init(boot).clone()
+    Some(PROGRAM.get_or_init(boot).clone())
 }
 
 /// The body of an answer, as text.
