@@ -57,6 +57,7 @@ export const SPEC_TAGS = {
   libraries: 8,
   limits: 9,
   warmup: 10,
+  draws: 11,
 } as const
 
 /** Size of a completion, in bytes. */

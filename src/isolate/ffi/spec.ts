@@ -44,6 +44,8 @@ export interface ProgramSpec {
   readonly libraries?: readonly string[]
   readonly limits: ProgramLimits
   readonly warmup?: readonly WarmupFrame[]
+  /** The program answers draw frames: its generators are brought to their next seed before the snapshot. */
+  readonly draws?: boolean
 }
 
 /** Bounds of a program and its requests. */
@@ -83,6 +85,7 @@ export function encodeSpec(spec: ProgramSpec): Uint8Array<ArrayBuffer> {
   for (const { frame, runs, group = 0, tell = false } of spec.warmup ?? []) {
     add('warmup', numbers(runs, group, tell ? 1 : 0), frame)
   }
+  if (spec.draws === true) add('draws')
   return join(items)
 }
 
