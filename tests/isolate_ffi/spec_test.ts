@@ -13,6 +13,7 @@ const SPEC: ProgramSpec = {
   files: [{ guest: '/f', bytes: new Uint8Array([1, 0, 2]) }],
   limits: { memoryBytes: 5 * 2 ** 32 + 1, outputBytes: 7, logBytes: 8, bootMs: 9 },
   warmup: [{ frame: new Uint8Array([9, 9]), runs: 3, group: 2, tell: true }],
+  draws: true,
 }
 
 Deno.test('encodeSpec writes each item with its tag and length', () => {
@@ -28,6 +29,7 @@ Deno.test('encodeSpec writes each item with its tag and length', () => {
     ['file', '\x02\0\0\0/f\x01\0\x02'],
     ['limits', '\x01\0\0\0\x05\0\0\0\x07\0\0\0\x08\0\0\0\x40T\x89\0\0\0\0\0'],
     ['warmup', '\x03\0\0\0\x02\0\0\0\x01\0\0\0\t\t'],
+    ['draws', ''],
   ])
 })
 

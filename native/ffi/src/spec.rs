@@ -41,6 +41,8 @@ numbers! {
         Limits = 9 "limits",
         /// Runs u32, group u32, tell u32 (1: keep the answer), frame.
         Warmup = 10 "warmup",
+        /// Empty: the program answers draw frames, and its generators are brought to their next seed before the snapshot.
+        Draws = 11 "draws",
     }
 }
 
@@ -57,6 +59,7 @@ impl Tag {
             Tag::Libraries,
             Tag::Limits,
             Tag::Warmup,
+            Tag::Draws,
         ];
         all.into_iter().find(|t| *t as u32 == n)
     }
@@ -122,6 +125,8 @@ fn add_item(spec: &mut Spec, entries: &mut Vec<Entry>, tag: Tag, payload: &[u8])
         Tag::Libraries => spec.mounts.extend(library_mounts(absolute(payload)?.as_ref())),
         Tag::Limits => spec.limits = limits(payload)?,
         Tag::Warmup => entries.push(warmup(payload)?),
+        Tag::Draws if payload.is_empty() => spec.draws = true,
+        Tag::Draws => return Err(wrong("a draws item with bytes, want an empty one")),
     }
     Ok(())
 }
@@ -279,6 +284,7 @@ mod tests {
             item(Tag::Writable, b"/tmp"),
             item(Tag::Mount, &two("/program", b"/bin/true")),
             item(Tag::File, &two("/app/main.js", b"1 + 1\0")),
+            item(Tag::Draws, b""),
             item(Tag::Limits, &limits.concat()),
             item(Tag::Warmup, &[&warm[..], &frame()].concat()),
         ]
@@ -291,6 +297,7 @@ mod tests {
         assert_eq!((spec.path.as_str(), spec.folder.as_str()), ("/program", "/app"));
         assert_eq!(spec.arguments, ["program", "-v"]);
         assert_eq!(spec.environment, ["A=b"]);
+        assert!(spec.draws);
         assert_eq!(spec.writable.as_deref(), Some("/tmp"));
         assert_eq!(spec.mounts[0], Mount::host("/program", "/bin/true"));
         assert_eq!(spec.mounts[1].source, Source::Bytes(b"1 + 1\0".to_vec()));
