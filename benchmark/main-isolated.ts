@@ -1,9 +1,8 @@
 /** The server whose isolated routes run in virtual machines. On PORT or 8000. */
 import { createSite } from './site.ts'
 
-const router = createSite({
+export const router = createSite({
   isolate: { vms: navigator.hardwareConcurrency, queue: 10_000 },
 })
-export default router
 
 if (import.meta.main) await router.serve()

@@ -219,6 +219,7 @@ function toSpec(plan: Program): ProgramSpec {
     mounts: [{ guest: '/bin/deno', host: deno }],
     libraries: [deno],
     files: [{ guest: GUEST_PATH, bytes: plan.bundle.code }],
+    draws: true,
     limits: {
       memoryBytes: BASE_BYTES + plan.options.memoryMb * (1 << 20),
       outputBytes: plan.options.outputBytes,

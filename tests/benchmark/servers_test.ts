@@ -9,7 +9,7 @@ async function load(
   name: ServerName,
 ): Promise<{ fetch(request: Request): Response | Promise<Response>; close(): Promise<void> }> {
   const module = await import(`../../benchmark/${SERVERS[name]}`)
-  const router: Router | undefined = module.default
+  const router: Router | undefined = module.router
   return { fetch: router?.fetch ?? module.fetch, close: async () => await router?.close() }
 }
 
