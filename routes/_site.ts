@@ -15,8 +15,9 @@ import {
 } from '@mayfly/mayfly'
 import { assetVersion } from './_lib/assets.ts'
 import { errorPage } from './_lib/error_page.ts'
-import { createFeed, type Feed, record } from './_lib/feed.ts'
+import { createFeed, record } from './_lib/feed.ts'
 import { createGuestbook } from './_lib/guestbook.ts'
+import { createIsolation, recordIsolation } from './_lib/isolation.ts'
 import type { Site } from './_lib/site.ts'
 
 /** Options of {@linkcode createSite}. */
@@ -27,6 +28,8 @@ export interface SiteOptions {
   readonly secret?: string
   /** Cookies only over HTTPS. Default false: the site speaks plain HTTP unless a proxy or `cert` says otherwise. */
   readonly secureCookies?: boolean
+  /** False: no virtual machines, isolated routes answer 503. Default: they run where there are KVM and cargo. */
+  readonly isolate?: false
 }
 
 /** No inline script runs without the nonce. Mayfly's own page for developers brings its style with it. */
@@ -55,6 +58,7 @@ export function createSite(options: SiteOptions = {}): Router {
     routesDir: fromFileUrl(new URL('routes', root)),
     viewsDir: fromFileUrl(new URL('views', root)),
     hotReload: !production,
+    ...(options.isolate === false ? { isolate: false } : {}),
     worker: {
       scriptURL: new URL('./_workers/cpu.ts', import.meta.url),
       poolSize: 2,
@@ -69,6 +73,7 @@ export function createSite(options: SiteOptions = {}): Router {
     startedAt: Date.now(),
     feed,
     guestbook: createGuestbook(),
+    isolation: createIsolation(options.isolate === false),
     sources: new Map(),
     playground: new Engine({
       viewsDir: fromFileUrl(new URL('views/playground', root)),
@@ -83,7 +88,7 @@ export function createSite(options: SiteOptions = {}): Router {
     assets: assetVersion(new URL('./_public/', import.meta.url), production),
   }
 
-  router.on((event) => listen(feed, event))
+  router.on((event) => listen(site, event))
   router.use((ctx, next) => {
     ctx.state.site = site
     return next()
@@ -105,8 +110,9 @@ export function createSite(options: SiteOptions = {}): Router {
 }
 
 /** Feeds the pages; errors that nobody foresaw go to stderr, as they would without a listener. */
-function listen(feed: Feed, event: LifecycleEvent): void {
-  record(feed, event)
+function listen(site: Site, event: LifecycleEvent): void {
+  record(site.feed, event)
+  recordIsolation(site.isolation, event)
   if (event.kind !== 'request:error') return
   const { method, url, status, error } = event.metadata
   if (error !== undefined && !(error instanceof HttpError)) {

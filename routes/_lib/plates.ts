@@ -68,7 +68,7 @@ export const PLATES: readonly Plate[] = [
     'XIV',
     '/isolation',
     'Isolation',
-    'Handlers in a virtual machine that is reset after every request: what it is, how far it is.',
+    'Handlers in a virtual machine that is reset after every request. A counter that always says 1.',
   ),
 ]
 

@@ -2,6 +2,7 @@
 import type { Context, Engine, RouteRow } from '@mayfly/mayfly'
 import type { Feed } from './feed.ts'
 import type { Guestbook } from './guestbook.ts'
+import type { Isolation } from './isolation.ts'
 import type { SourceCache } from './source.ts'
 
 /** The site's own state; one for each router. */
@@ -14,6 +15,7 @@ export interface Site {
   readonly startedAt: number
   readonly feed: Feed
   readonly guestbook: Guestbook
+  readonly isolation: Isolation
   readonly sources: SourceCache
   /** Renders what visitors write, within tight limits. */
   readonly playground: Engine

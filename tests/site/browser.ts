@@ -1,6 +1,6 @@
 /** A real server and a real browser for tests: Debian's Chromium driven by playwright-core. */
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import { createSite } from '../../routes/_site.ts'
+import { createSite, type SiteOptions } from '../../routes/_site.ts'
 
 /** The browser's path: CHROMIUM, or where Debian puts it. */
 export const CHROMIUM = Deno.env.get('CHROMIUM') ?? '/usr/bin/chromium'
@@ -57,9 +57,9 @@ export async function hasChromium(): Promise<boolean> {
   }
 }
 
-/** Serves the site on a free port and starts the browser. */
-export async function openStage(): Promise<Stage> {
-  const site = createSite({ production: true })
+/** Serves the site on a free port, without virtual machines unless asked for them, and starts the browser. */
+export async function openStage(options: SiteOptions = { isolate: false }): Promise<Stage> {
+  const site = createSite({ production: true, ...options })
   const abort = new AbortController()
   const listening = Promise.withResolvers<number>()
   const served = site.serve({

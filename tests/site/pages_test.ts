@@ -5,7 +5,7 @@ import { PAGES } from './pages.ts'
 const ORIGIN = 'http://localhost'
 
 Deno.test('every page answers with its title, one h1, no unfilled mark and no leaked value', async (t) => {
-  await using site = createSite({ production: true })
+  await using site = createSite({ production: true, isolate: false })
   for (const { path, title } of PAGES) {
     await t.step(path, async () => {
       const response = await site.fetch(new Request(ORIGIN + path))
@@ -24,7 +24,7 @@ Deno.test('every page answers with its title, one h1, no unfilled mark and no le
 })
 
 Deno.test('every link of every page leads to an answer', async () => {
-  await using site = createSite({ production: true })
+  await using site = createSite({ production: true, isolate: false })
   const meant = new Set([
     '/errors/teapot',
     '/errors/crash',
@@ -52,7 +52,7 @@ Deno.test('every link of every page leads to an answer', async () => {
 })
 
 Deno.test('the home page with all its assets stays under 60 KB', async () => {
-  await using site = createSite({ production: true })
+  await using site = createSite({ production: true, isolate: false })
   const html = await (await site.fetch(new Request(ORIGIN))).text()
   let size = new TextEncoder().encode(html).byteLength
   for (const [, href] of html.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)) {
@@ -64,7 +64,7 @@ Deno.test('the home page with all its assets stays under 60 KB', async () => {
 })
 
 Deno.test('a page carries a fresh nonce, which its scripts and its policy share', async () => {
-  await using site = createSite({ production: true })
+  await using site = createSite({ production: true, isolate: false })
   const nonces = new Set<string>()
   for (let i = 0; i < 2; i++) {
     const response = await site.fetch(new Request(ORIGIN))
@@ -79,7 +79,7 @@ Deno.test('a page carries a fresh nonce, which its scripts and its policy share'
 })
 
 Deno.test('the theme of the cookie is in the first byte, and no other value is', async () => {
-  await using site = createSite({ production: true })
+  await using site = createSite({ production: true, isolate: false })
   const render = async (cookie: string) =>
     await (await site.fetch(new Request(ORIGIN, { headers: { cookie } }))).text()
   assertStringIncludes(await render('theme=dark'), '<html lang="en" data-theme="dark">')
@@ -88,7 +88,7 @@ Deno.test('the theme of the cookie is in the first byte, and no other value is',
 })
 
 Deno.test('errors have a page for people and a problem for programs', async () => {
-  await using site = createSite({ production: true })
+  await using site = createSite({ production: true, isolate: false })
   const page = await site.fetch(new Request(`${ORIGIN}/nowhere`, { headers: { accept: 'text/html' } }))
   assertEquals(page.status, 404)
   assertStringIncludes(await page.text(), '<title>Not Found · Mayfly</title>')
@@ -103,7 +103,7 @@ Deno.test('errors have a page for people and a problem for programs', async () =
 Deno.test('production keeps an unexpected error to itself, development shows its source', async () => {
   const headers = { accept: 'text/html' }
   for (const production of [true, false]) {
-    await using site = createSite({ production })
+    await using site = createSite({ production, isolate: false })
     using _quiet = muteErrors()
     const response = await site.fetch(new Request(`${ORIGIN}/errors/crash`, { headers }))
     const html = await response.text()

@@ -1,0 +1,134 @@
+/** What the site knows of its virtual machines: what their events told, and no more than fits. */
+import { HttpError, type LifecycleEvent } from '@mayfly/mayfly'
+
+/** How far the machines are. `waiting` is before any event: the native library may be compiling. */
+export type Phase = 'off' | 'waiting' | 'booting' | 'ready' | 'unavailable'
+
+/** One request that came out of a machine. Times are in microseconds. */
+export interface Run {
+  readonly id: number
+  outcome: 'answered' | 'timeout' | 'memory' | 'crash'
+  readonly vm: number
+  readonly queue: number
+  readonly run: number
+  readonly reset: number
+  /** Times that the guest left for the monitor. */
+  readonly exits: number
+  /** Pages that the reset put back. */
+  readonly pages: number
+}
+
+/** The machines as visitors see them. */
+export interface Isolation {
+  phase: Phase
+  /** Why there are no machines, and the mend. */
+  reason: string
+  /** Milliseconds from the start of the last program to its snapshot. */
+  bootMs: number
+  /** The last requests, oldest first. */
+  readonly runs: Run[]
+  total: number
+}
+
+const KEPT = 20
+
+/** Machines that nothing was heard of; `off` when there are to be none. */
+export function createIsolation(isOff: boolean): Isolation {
+  return { phase: isOff ? 'off' : 'waiting', reason: '', bootMs: 0, runs: [], total: 0 }
+}
+
+/** Takes in one event; most are none of its business. */
+export function recordIsolation(isolation: Isolation, event: LifecycleEvent): void {
+  switch (event.kind) {
+    case 'isolate:boot':
+      if (isolation.phase === 'waiting') isolation.phase = 'booting'
+      return
+    case 'isolate:ready':
+      isolation.phase = 'ready'
+      isolation.bootMs = event.metadata.bootMs ?? 0
+      return
+    case 'isolate:complete':
+      return addRun(isolation, event.metadata)
+    case 'isolate:timeout':
+    case 'isolate:memory':
+    case 'isolate:crash':
+      return correctRun(isolation, event)
+    case 'request:error':
+      return noteRefusal(isolation, event.metadata.error)
+  }
+}
+
+/** One sentence on the state of the machines. */
+export function sayPhase({ phase, reason, bootMs }: Isolation): string {
+  switch (phase) {
+    case 'off':
+      return 'This server was started without virtual machines (isolate: false), so the requests below answer 503.'
+    case 'waiting':
+      return 'The machines are starting. The first start compiles the native library with cargo, which takes a minute or two; a request waits for it.'
+    case 'booting':
+      return 'A program is booting and warms up before its snapshot is taken; a request waits for it.'
+    case 'ready':
+      return `The machines run. The last program took ${Math.round(bootMs)} ms from its boot to its snapshot.`
+    case 'unavailable':
+      return `No machine can run here, so the requests below answer 503. ${reason}`
+  }
+}
+
+/** Notes at once what the first request would find out later: a host without KVM. */
+export async function probeKvm(isolation: Isolation): Promise<void> {
+  if (isolation.phase !== 'waiting') return
+  try {
+    ;(await Deno.open('/dev/kvm', { read: true, write: true })).close()
+  } catch (error) {
+    isolation.phase = 'unavailable'
+    isolation.reason = error instanceof Deno.errors.NotFound
+      ? 'There is no /dev/kvm: enable virtualisation in the firmware, or nested virtualisation in a virtual machine, or pass the device into the container, and restart the server.'
+      : 'This process may not open /dev/kvm: add its user to the group kvm and restart it.'
+  }
+}
+
+type IsolateEvent = Extract<
+  LifecycleEvent,
+  { kind: 'isolate:complete' | `isolate:${'timeout' | 'memory' | 'crash'}` }
+>
+
+function addRun(isolation: Isolation, metadata: IsolateEvent['metadata']): void {
+  const { vm = 0, queueMicros = 0, runMicros = 0, resetMicros = 0, exits = 0, dirtyPages = 0 } = metadata
+  isolation.runs.push({
+    id: ++isolation.total,
+    outcome: 'answered',
+    vm,
+    queue: toTenth(queueMicros),
+    run: toTenth(runMicros),
+    reset: toTenth(resetMicros),
+    exits,
+    pages: dirtyPages,
+  })
+  if (isolation.runs.length > KEPT) isolation.runs.shift()
+}
+
+/** What ended badly is told twice: as complete, and right after as what it was. */
+function correctRun(isolation: Isolation, { kind, metadata }: IsolateEvent): void {
+  const last = isolation.runs.at(-1)
+  if (last === undefined || last.vm !== metadata.vm || last.run !== toTenth(metadata.runMicros ?? 0)) return
+  last.outcome = kind.slice('isolate:'.length) as Run['outcome']
+}
+
+function toTenth(value: number): number {
+  return Math.round(value * 10) / 10
+}
+
+function noteRefusal(isolation: Isolation, error: unknown): void {
+  if (!(error instanceof HttpError) || error.type !== 'isolation-unavailable') return
+  if (isolation.phase === 'off') return
+  isolation.phase = 'unavailable'
+  isolation.reason = sayCause(error.cause)
+}
+
+/** Only messages that name no folder of this machine. */
+function sayCause(cause: unknown): string {
+  if (!(cause instanceof Error)) return 'The log of the server says why.'
+  if (cause.name === 'IsolationUnavailableError') return `${cause.message}.`
+  if (cause.name !== 'NativeBuildError') return 'The log of the server says why.'
+  return 'The native library could not be built: install Rust (rustup) and a C linker, and restart the server; its log says more.'
+}

@@ -1,0 +1,11 @@
+import type { Context } from '@mayfly/mayfly'
+
+export const isolated = true
+
+let count = 0
+
+/** Always 1: the machine forgets the write with the request. What warms it up before its snapshot is not counted. */
+export function GET(ctx: Context) {
+  if (ctx.get.header('x-mayfly-warmup') === undefined) count++
+  return ctx.send.json({ count })
+}

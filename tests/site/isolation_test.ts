@@ -1,0 +1,166 @@
+import { assert, assertEquals, assertMatch, assertNotEquals, assertStringIncludes } from '@std/assert'
+import { HttpError, type LifecycleEvent } from '@mayfly/mayfly'
+import type { Page } from 'playwright-core'
+import { createIsolation, recordIsolation, sayPhase } from '../../routes/_lib/isolation.ts'
+import { createSite } from '../../routes/_site.ts'
+import { hasChromium, openPage, openStage } from './browser.ts'
+import * as inPage from './in_page.js'
+
+const ORIGIN = 'http://localhost'
+const BOOT_MS = 300_000
+
+function event(kind: LifecycleEvent['kind'], metadata: object): LifecycleEvent {
+  return { kind, timestamp: 1, metadata } as LifecycleEvent
+}
+
+Deno.test('recordIsolation keeps the last twenty requests and how each ended', () => {
+  const isolation = createIsolation(false)
+  const cost = (runMicros: number) => ({
+    program: 'a',
+    vm: 1,
+    queueMicros: 2.04,
+    runMicros,
+    resetMicros: 3,
+    exits: 4,
+    dirtyPages: 5,
+  })
+  for (let i = 0; i < 30; i++) recordIsolation(isolation, event('isolate:complete', cost(i)))
+  assertEquals(isolation.runs.length, 20)
+  assertEquals(isolation.runs[0], {
+    id: 11,
+    outcome: 'answered',
+    vm: 1,
+    queue: 2,
+    run: 10,
+    reset: 3,
+    exits: 4,
+    pages: 5,
+  })
+  for (const outcome of ['timeout', 'memory', 'crash'] as const) {
+    recordIsolation(isolation, event('isolate:complete', cost(99.94)))
+    recordIsolation(isolation, event(`isolate:${outcome}`, cost(99.94)))
+    assertEquals(isolation.runs.at(-1)?.outcome, outcome)
+    assertEquals(isolation.runs.at(-2)?.outcome === outcome, false)
+  }
+  assertEquals(isolation.total, 33)
+})
+
+Deno.test('recordIsolation follows the machines from the start to the snapshot', () => {
+  const isolation = createIsolation(false)
+  assertMatch(sayPhase(isolation), /cargo/)
+  recordIsolation(isolation, event('isolate:boot', { program: 'a' }))
+  assertEquals(isolation.phase, 'booting')
+  recordIsolation(isolation, event('isolate:ready', { program: 'a', bootMs: 12.3 }))
+  assertMatch(sayPhase(isolation), /^The machines run\. .* 12 ms/)
+  recordIsolation(isolation, event('isolate:boot', { program: 'b' }))
+  assertEquals(isolation.phase, 'ready')
+})
+
+Deno.test('recordIsolation says how to mend what is missing, and names no folder', () => {
+  const refused = (cause: unknown) => {
+    const isolation = createIsolation(false)
+    const error = new HttpError(503, 'No machine', { type: 'isolation-unavailable', cause })
+    recordIsolation(isolation, event('request:error', { error }))
+    assertEquals(isolation.phase, 'unavailable')
+    return sayPhase(isolation)
+  }
+  const named = (name: string, message: string) => Object.assign(new Error(message), { name })
+  assertMatch(
+    refused(named('IsolationUnavailableError', '/dev/kvm does not exist: load kvm')),
+    /load kvm\.$/,
+  )
+  const unbuilt = refused(named('NativeBuildError', 'Cannot keep the library /home/ann/lib.so'))
+  assertMatch(unbuilt, /install Rust/)
+  assert(!unbuilt.includes('/home'))
+  assertMatch(refused(undefined), /log/)
+  const other = createIsolation(false)
+  recordIsolation(other, event('request:error', { error: new HttpError(503, 'busy') }))
+  assertEquals(other.phase, 'waiting')
+})
+
+Deno.test('without machines the isolation page says so and its routes answer 503', async () => {
+  await using site = createSite({ production: true, isolate: false })
+  const get = (path: string) =>
+    site.fetch(new Request(ORIGIN + path, { headers: { accept: 'application/json' } }))
+  for (const path of ['/isolated/counter', '/isolated/chance', '/isolated/limits?try=exit']) {
+    const response = await get(path)
+    assertEquals([response.status, (await response.json()).type], [503, 'isolation-unavailable'])
+  }
+  const html = await (await get('/isolation')).text()
+  assertStringIncludes(html, 'data-phase="off"')
+  assertStringIncludes(html, 'without virtual machines')
+  const { phase, runs } = await (await get('/isolation/runs')).json()
+  assertEquals([phase, runs], ['off', []])
+  const count = async () => (await (await get('/isolation/counter')).json()).count
+  const before = await count()
+  assertEquals(await count(), before + 1)
+})
+
+Deno.test({
+  name: 'the isolated pages in virtual machines, in Chromium',
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    if (!await canIsolate() || !await hasChromium()) return
+    await using stage = await openStage({})
+    await using watched = await openPage(stage)
+    const { page, faults } = watched
+    await page.goto('/isolation')
+    await page.waitForFunction(
+      inPage.says,
+      { selector: '#machines', pattern: '^The machines run' },
+      { timeout: BOOT_MS },
+    )
+    const kept = JSON.parse((await call(page, '/isolation/counter')).split('\n\n')[1]).count
+    for (let i = 1; i <= 3; i++) {
+      assertMatch(await call(page, '/isolated/counter'), /^200 [^]*"count": 1\n/)
+      assertMatch(await call(page, '/isolation/counter'), new RegExp(`^200 [^]*"count": ${kept + i}\n`))
+    }
+    assertEquals(await page.locator('#count-isolated').innerText(), '1')
+    assertEquals(await page.locator('#count-kept').innerText(), String(kept + 3))
+    const first = chanceOf(await call(page, '/isolated/chance'))
+    const second = chanceOf(await call(page, '/isolated/chance'))
+    assertEquals(first.atBoot, second.atBoot)
+    assertNotEquals(first.uuid, second.uuid)
+    assertNotEquals(first.random, second.random)
+    assertEquals(faults, [])
+    const endings = { loop: 504, memory: 507, output: 502, exit: 502, throw: 500 }
+    for (const [how, status] of Object.entries(endings)) {
+      assertMatch(await call(page, `/isolated/limits?try=${how}`), new RegExp(`^${status} `))
+      assertMatch(await call(page, '/isolated/limits'), /^200 [^]*"well": true/)
+    }
+    const outcomes = await page.locator('#runs tbody tr td:first-child').allInnerTexts()
+    assertEquals(outcomes.filter((outcome) => outcome !== 'answered').sort(), ['crash', 'memory', 'timeout'])
+    // A link works by itself, too.
+    await page.goto('/isolated/limits?try=exit')
+    assertEquals(await page.title(), 'Bad Gateway · Mayfly')
+  },
+})
+
+async function call(page: Page, path: string): Promise<string> {
+  await page.evaluate(inPage.empty, '#answer')
+  await page.locator(`.tries a[href="${path}"]`).click()
+  await page.waitForFunction(inPage.says, { selector: '#answer', pattern: '^\\d{3} ' }, { timeout: 30_000 })
+  await page.waitForLoadState('networkidle')
+  return await page.locator('#answer').innerText()
+}
+
+function chanceOf(answer: string): Record<string, unknown> {
+  return JSON.parse(answer.slice(answer.indexOf('{')))
+}
+
+/** True where there are KVM and cargo; otherwise says aloud what is skipped. */
+async function canIsolate(): Promise<boolean> {
+  try {
+    ;(await Deno.open('/dev/kvm', { read: true, write: true })).close()
+    if ((await new Deno.Command('cargo', { args: ['--version'], stdout: 'null' }).output()).success) {
+      return true
+    }
+  } catch (error) {
+    if (!(error instanceof Error)) throw error
+  }
+  console.log(
+    'SKIPPED: no /dev/kvm that opens, or no cargo: the isolated pages did not run in virtual machines',
+  )
+  return false
+}
