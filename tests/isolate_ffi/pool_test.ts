@@ -3,7 +3,7 @@ import { assert, assertEquals, assertInstanceOf, assertRejects, assertThrows } f
 import { join } from '@std/path'
 import { BootError, ClosedError, NativeError, QueueFullError } from '../../src/isolate/ffi/errors.ts'
 import type { NativeLibrary } from '../../src/isolate/ffi/library.ts'
-import { NativePool } from '../../src/isolate/ffi/native_pool.ts'
+import { NativePool, type PoolOptions } from '../../src/isolate/ffi/native_pool.ts'
 import { NativeProgram } from '../../src/isolate/ffi/native_program.ts'
 import { ask, bodyOf, compileGuest, guestSpec, NO_MACHINE, openLibrary, testWith, told } from './fixture.ts'
 
@@ -25,7 +25,7 @@ async function withGuest(run: (bench: Bench) => Promise<void>): Promise<void> {
 
 /** As {@link withGuest}, with a pool and the guest booted. */
 function withPool(
-  sizes: { workers: number; queue: number },
+  sizes: PoolOptions,
   run: (pool: NativePool, program: NativeProgram) => Promise<void>,
 ): Promise<void> {
   return withGuest(async ({ library, guest }) => {
@@ -36,6 +36,8 @@ function withPool(
 }
 
 const SLOW = { timeoutMs: 20_000 }
+/** The worker of a request that ran on this thread. */
+const HERE = 0xffffffff
 
 testWith(NO_MACHINE, 'NativeLibrary.doctor finds a flavour where machines run', async () => {
   using library = await openLibrary()
@@ -92,6 +94,34 @@ testWith(
       }
       const { outcomes, lost } = pool.statistics()
       assertEquals([outcomes.answered, outcomes.killed, lost], [7, 2, 0])
+    }),
+)
+
+testWith(
+  NO_MACHINE,
+  'NativePool.submit runs short lonely requests on this thread, and each is answered and reset',
+  () =>
+    withPool({ workers: 1, queue: 16, lingerUs: 1_000_000 }, async (pool, program) => {
+      const seen = { here: 0, worker: 0 }
+      const run = async (what: string) => {
+        const done = await pool.submit(program, ask(what), SLOW)
+        seen[done.worker === HERE ? 'here' : 'worker']++
+        return done
+      }
+      for (let i = 0; i < 60; i++) assertEquals(told(await run('count')), '1')
+      assertEquals(seen, { here: 48, worker: 12 })
+      for (const [what, outcome, detail] of [['exit', 'exited', 7], ['segv', 'killed', 11]] as const) {
+        const done = await run(what)
+        assertEquals([done.outcome, done.detail, done.worker], [outcome, detail, HERE], what)
+        assertEquals(told(await run('count')), '1', `after ${what}`)
+      }
+      assertEquals(new TextDecoder().decode((await run('log')).log), 'a line\n')
+      // Not done in time: a worker runs it again to its own deadline, and requests leave this thread for a while.
+      const spin = await pool.submit(program, ask('spin'), { timeoutMs: 100 })
+      assertEquals([spin.outcome, spin.worker], ['timeout', 0])
+      assertEquals([told(await run('count')), (await run('count')).worker], ['1', 0])
+      const { outcomes, held, forks } = pool.statistics()
+      assertEquals([outcomes, held, forks], [{ answered: 65, exited: 1, killed: 1, timeout: 1 }, 0, 2])
     }),
 )
 

@@ -72,7 +72,7 @@ pub struct Completion {
     pub message_bytes: u32,
     /// Exit status or signal.
     pub detail: i32,
-    /// Index of the worker.
+    /// Index of the worker; the greatest number for the caller's own thread.
     pub worker: u32,
     /// Always 0.
     pub reserved: u32,

@@ -13,6 +13,7 @@
 
 mod abi;
 mod doctor;
+mod here;
 mod json;
 mod layout;
 mod pool;
@@ -109,9 +110,11 @@ exports! {
         Ok(0)
     }
 
-    /// Makes every worker drop its machine of a program. Its last request must be done: a later one forks it anew.
+    /// Makes every worker and the calling thread drop their machines of a program. Its last request must be done: a later one forks it anew.
     fn mayfly_pool_retire(pool: i32, program: i32) {
-        POOLS.get(pool)?.pool().retire(PROGRAMS.get(program)?.program()?.id());
+        let id = PROGRAMS.get(program)?.program()?.id();
+        POOLS.get(pool)?.pool().retire(id);
+        here::forget(pool, Some(id));
         Ok(0)
     }
 
@@ -122,9 +125,10 @@ exports! {
         unsafe { bytes_out(words.as_bytes(), text, capacity) }
     }
 
-    /// Refuses new requests; those submitted are still done and can be waited for.
+    /// Refuses new requests; those submitted are still done and can be waited for. Drops the machines of the calling thread.
     fn mayfly_pool_stop(pool: i32) {
         POOLS.get(pool)?.pool().close();
+        here::forget(pool, None);
         Ok(0)
     }
 
@@ -169,6 +173,31 @@ exports! {
             unsafe { completions.add(i).write_unaligned(*completion) };
         }
         Ok(count(done.len()))
+    }
+
+    /// Runs a request frame on the calling thread and gives 1 and its completion; 0 when it was not done within the budget, and
+    /// then nothing of it remains. The machine is reset in any case, and belongs to the thread.
+    fn mayfly_run_here(
+        pool: i32,
+        program: i32,
+        frame: *const u8,
+        length: u32,
+        budget_us: u32,
+        completion: *mut Completion,
+    ) {
+        if completion.is_null() {
+            return Err(fault(Status::BadArgument, "run a request here: no room for its completion, want some"));
+        }
+        // SAFETY: the caller's promise.
+        let frame = unsafe { bytes_in(frame, length)? };
+        spec::check_frame(frame)?;
+        let handle = pool;
+        let (pool, program) = (POOLS.get(pool)?, PROGRAMS.get(program)?.program()?);
+        let done = pool.run_here(handle, &program, frame, Duration::from_micros(budget_us.into()))?;
+        let Some(done) = done else { return Ok(0) };
+        // SAFETY: the caller has room for one; alignment is not needed.
+        unsafe { completion.write_unaligned(done) };
+        Ok(1)
     }
 
     /// Copies a part of what a request left, once it is done.

@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use mayfly_pool::{self as native, Job, Outcome, Pool, Program, Refused};
+use mayfly_pool::{self as native, Job, Outcome, Pool, PoolStats, Program, Refused};
 
 use crate::abi::{Fault, Status, fault};
+use crate::here;
 use crate::json::{micros, object};
 use crate::layout::{Completion, Part, encode_outcome};
 use crate::tickets::{Finished, SLOTS_MAX, Tickets};
@@ -27,6 +28,8 @@ pub struct TicketPool {
     waiting: AtomicBool,
     /// Submissions refused for want of a ticket.
     refused: AtomicU64,
+    /// What ran on callers' threads.
+    here: Mutex<PoolStats>,
 }
 
 impl TicketPool {
@@ -47,6 +50,7 @@ impl TicketPool {
             tickets: Mutex::new(Tickets::new(most.min(SLOTS_MAX))),
             waiting: AtomicBool::new(false),
             refused: AtomicU64::new(0),
+            here: Mutex::default(),
         })
     }
 
@@ -100,6 +104,42 @@ impl TicketPool {
         done.into_iter().map(|c| take_in(&mut tickets, c)).collect()
     }
 
+    /// Runs a request on the calling thread; `None` when it was not done in time or its machine was lost.
+    pub fn run_here(
+        &self,
+        handle: i32,
+        program: &Arc<Program>,
+        frame: &[u8],
+        budget: Duration,
+    ) -> Result<Option<Completion>, Fault> {
+        let Some(ticket) = self.tickets().begin() else {
+            return Ok(None);
+        };
+        let result = here::run(handle, program, frame, budget);
+        let mut tickets = self.tickets();
+        let mut stats = self.here.lock().unwrap_or_else(PoisonError::into_inner);
+        // A worker runs it again; it tells the reason should it fail there as well.
+        stats.lost += u64::from(result.is_err());
+        let Ok(Some(done)) = result else {
+            tickets.forget(ticket)?;
+            return Ok(None);
+        };
+        stats.forks += u64::from(done.forked);
+        *stats.outcomes.entry(done.outcome.name()).or_default() += 1;
+        stats.total.run_ns += done.stats.run_ns;
+        stats.total.reset_ns += done.stats.reset_ns;
+        stats.total.exits += done.stats.exits;
+        stats.total.dirty_pages += done.stats.dirty_pages;
+        let completion = native::Completion {
+            id: u64::from(ticket.unsigned_abs()),
+            outcome: done.outcome,
+            log: done.log,
+            stats: done.stats,
+            worker: usize::MAX,
+        };
+        take_in(&mut tickets, completion).map(Some)
+    }
+
     /// Runs `reader` with a part of what a request left.
     pub fn read<T>(&self, ticket: i32, part: Part, reader: impl FnOnce(&[u8]) -> T) -> Result<T, Fault> {
         let mut tickets = self.tickets();
@@ -123,7 +163,17 @@ impl TicketPool {
 
     /// Counts since the start, as JSON.
     pub fn statistics(&self) -> String {
-        let stats = self.pool.stats();
+        let mut stats = self.pool.stats();
+        let here = self.here.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for (name, n) in here.outcomes {
+            *stats.outcomes.entry(name).or_default() += n;
+        }
+        stats.forks += here.forks;
+        stats.lost += here.lost;
+        stats.total.run_ns += here.total.run_ns;
+        stats.total.reset_ns += here.total.reset_ns;
+        stats.total.exits += here.total.exits;
+        stats.total.dirty_pages += here.total.dirty_pages;
         let (waiting, running) = self.pool.load();
         let outcomes = stats.outcomes.iter().map(|(name, n)| (*name, n.to_string()));
         let refused = stats.refused + self.refused.load(Ordering::Relaxed);

@@ -83,10 +83,8 @@ export const COMPLETION = {
 /** The whole ABI as text, from the tables; the Rust side writes the same from its own. */
 export function describeAbi(): string {
   const lines: string[] = []
-  for (const [name, symbol] of Object.entries(SYMBOLS)) {
-    // A second name for the same function.
-    if ('name' in symbol) continue
-    lines.push(`fn ${name}(${symbol.parameters.join(', ')}) -> ${symbol.result}`)
+  for (const [name, { parameters, result }] of Object.entries(SYMBOLS)) {
+    lines.push(`fn ${name}(${parameters.join(', ')}) -> ${result}`)
   }
   lines.push(`struct Completion ${COMPLETION_BYTES}`)
   for (const [name, [offset, type]] of Object.entries(COMPLETION)) lines.push(`  ${offset} ${name}: ${type}`)

@@ -1,13 +1,13 @@
 /**
- * Whether to wait for an answer on the calling thread. A wake-up by way of the event loop costs about as much as a short
- * request; a thread that waits is woken for a third of that, but does nothing else meanwhile. So only requests that are short
- * and alone are waited for: that is a matter of the recent past, and looked at anew again and again.
+ * Whether to run a request on the calling thread. Waking a worker, and being woken by it through the event loop, costs about as
+ * much as a short request; a machine on the calling thread needs neither, but holds up all else meanwhile. So only requests
+ * that are short and alone run here: that is a matter of the recent past, and looked at anew again and again.
  *
  * A period is the time from the first request under way to none. Periods with one request make a streak; one with two ends it.
- * A period that lingers can never have two, so every {@link PROBE}th does not linger.
+ * A period that lingers here can never have two, so every {@link PROBE}th does not.
  */
 export interface Linger {
-  /** Longest wait on the calling thread, in microseconds; 0 for never. */
+  /** Longest run on the calling thread, in microseconds; 0 for never. */
   readonly mostUs: number
   /** Periods in a row with one short request. */
   streak: number
@@ -28,7 +28,7 @@ export function createLinger(mostUs: number): Linger {
   return { mostUs, streak: 0, requests: 0, meanUs: 0 }
 }
 
-/** Counts a request in; true when its answer should be waited for. `first`: nothing else is under way. */
+/** Counts a request in; true when it should run here. `first`: nothing else is under way. */
 export function shouldLinger(state: Linger, first: boolean): boolean {
   if (!first) {
     state.requests++
@@ -46,7 +46,7 @@ export function noteAnswer(state: Linger, microseconds: number): void {
   state.meanUs += (microseconds - state.meanUs) * WEIGHT
 }
 
-/** It was waited for and did not come in time. */
+/** It ran here and was not done in time. */
 export function noteLate(state: Linger): void {
   state.streak = 0
 }

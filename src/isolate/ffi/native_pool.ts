@@ -24,7 +24,7 @@ export interface NativeCompletion {
   readonly exits: number
   /** Pages that the reset put back. */
   readonly dirtyPages: number
-  /** Index of the worker that ran it. */
+  /** Index of the worker that ran it; 4294967295 for the calling thread. */
   readonly worker: number
 }
 
@@ -52,7 +52,7 @@ export interface PoolOptions {
   readonly workers: number
   /** Requests that may wait. */
   readonly queue: number
-  /** Longest wait on the calling thread for a short request that is alone, in microseconds; 0 for never, default 150. */
+  /** Longest run on the calling thread of a short request that is alone, in microseconds; 0 for never, default 150. */
   readonly lingerUs?: number
 }
 
@@ -152,6 +152,11 @@ export class NativePool {
     if (!(timeoutUs >= 1 && timeoutUs <= 0xffffffff)) {
       throw new RangeError(`Cannot submit a request: timeout of ${timeoutMs} ms, want 0.001 to 4294967`)
     }
+    // A wait that has not come back yet fills the records.
+    if (shouldLinger(this.#linger, this.#outstanding === 0) && !keep && this.#drain === null) {
+      const answer = this.#runHere(program, frame, timeoutUs)
+      if (answer !== null) return answer
+    }
     const ticket = this.#symbols.mayfly_submit(
       this.#handle,
       program.handle,
@@ -161,12 +166,8 @@ export class NativePool {
       keep ? KEEP : 0,
     )
     if (ticket < 0) this.#library.check(ticket)
-    const { promise, resolve, reject } = Promise.withResolvers<NativeCompletion>()
-    this.#pending[ticket & SLOT_MASK] = { program, resolve, reject }
-    program.begin()
-    this.#outstanding++
-    if (shouldLinger(this.#linger, this.#outstanding === 1) && this.#drain === null) this.#takeHere()
-    if (this.#outstanding > 0) this.#drain ??= this.#takeAll()
+    const { promise } = this.#expect(program, ticket)
+    this.#drain ??= this.#takeAll()
     return promise
   }
 
@@ -209,16 +210,37 @@ export class NativePool {
     if (this.#closing !== null) throw new ClosedError('pool')
   }
 
-  /** Waits for one answer on this thread, as long as that may take. */
-  #takeHere(): void {
-    const count = this.#symbols.mayfly_wait_here(this.#handle, this.#bytes, BATCH, this.#linger.mostUs)
-    if (count === 0) noteLate(this.#linger)
-    try {
-      this.#library.check(count)
-      for (let index = 0; index < count; index++) this.#settle(index)
-    } catch (error) {
-      this.#break(error as NativeError)
+  /** Runs a request on this thread, as long as that may take; null when it did not do. */
+  #runHere(
+    program: NativeProgram,
+    frame: Uint8Array<ArrayBuffer>,
+    timeoutUs: number,
+  ): Promise<NativeCompletion> | null {
+    const budget = Math.min(this.#linger.mostUs, timeoutUs)
+    const count = this.#symbols.mayfly_run_here(
+      this.#handle,
+      program.handle,
+      frame,
+      frame.length,
+      budget,
+      this.#bytes,
+    )
+    this.#library.check(count)
+    if (count === 0) {
+      noteLate(this.#linger)
+      return null
     }
+    const { promise } = this.#expect(program, this.#signed[TICKET])
+    this.#settle(0)
+    return promise
+  }
+
+  #expect(program: NativeProgram, ticket: number): PromiseWithResolvers<NativeCompletion> {
+    const settlers = Promise.withResolvers<NativeCompletion>()
+    this.#pending[ticket & SLOT_MASK] = { program, resolve: settlers.resolve, reject: settlers.reject }
+    program.begin()
+    this.#outstanding++
+    return settlers
   }
 
   /** Waits until nothing is outstanding; one at a time. */
@@ -261,7 +283,7 @@ export class NativePool {
     this.#library.check(this.#symbols.mayfly_release(this.#handle, ticket))
     this.#pending[slot] = undefined
     this.#outstanding--
-    noteAnswer(this.#linger, completion.queueUs + completion.runUs + completion.resetUs)
+    noteAnswer(this.#linger, completion.runUs + completion.resetUs)
     pending.program.end()
     pending.resolve(completion)
   }

@@ -136,10 +136,15 @@ export const SYMBOLS = {
     result: 'i32',
     nonblocking: true,
   },
-  /** The same, on the calling thread. */
-  mayfly_wait_here: {
-    name: 'mayfly_wait',
-    parameters: ['i32', 'buffer', 'u32', 'u32'],
+  mayfly_run_here: {
+    parameters: [
+      'i32', // i32: pool
+      'i32', // i32: program
+      'buffer', // *const u8: frame
+      'u32', // u32: length
+      'u32', // u32: budget in microseconds
+      'buffer', // *mut Completion: completion
+    ],
     result: 'i32',
   },
   mayfly_read: {
