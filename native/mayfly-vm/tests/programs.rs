@@ -162,3 +162,41 @@ fn static_programs_print_what_they_print_on_linux() {
 fn static_pie_programs_print_what_they_print_on_linux() {
     compare_all(&a_few(), &["-static-pie"], "static-pie");
 }
+
+#[test]
+fn a_flood_of_random_calls_ends_the_program_at_most() {
+    if let Some(why) = missing() {
+        println!("skipped: {why}");
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("mayfly-flood-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a temporary folder");
+    let program = folder.join("flood");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../linux/tests/hostile/flood.c");
+    let built = Command::new("gcc")
+        .args(["-O1", "-w", "-static", "-o"])
+        .arg(&program)
+        .arg(source)
+        .status();
+    assert!(built.expect("gcc starts").success());
+    let mut troubles = Vec::new();
+    for seed in 1..=4 {
+        // The program ends itself after three seconds; a machine that does not let it is caught by `timeout`.
+        let mut machine = Command::new("timeout");
+        machine.args(["20", env!("CARGO_BIN_EXE_mayfly-vm"), "run", "--memory", "64"]);
+        machine.arg(&program).arg(seed.to_string()).arg("20000");
+        let output = machine.stdin(Stdio::null()).output().expect("the machine starts");
+        let log = String::from_utf8_lossy(&output.stderr);
+        // A panic of the host ends with 101 and a hang with 124; a guest's death has the status of a shell.
+        if log.contains("panicked")
+            || output
+                .status
+                .code()
+                .is_none_or(|status| status == 101 || status == 124)
+        {
+            troubles.push(format!("seed {seed}: {:?}: {log}", output.status));
+        }
+    }
+    fs::remove_dir_all(&folder).expect("the folder is ours");
+    assert!(troubles.is_empty(), "{}", troubles.join("\n"));
+}
