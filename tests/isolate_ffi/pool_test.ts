@@ -116,12 +116,16 @@ testWith(
         assertEquals(told(await run('count')), '1', `after ${what}`)
       }
       assertEquals(new TextDecoder().decode((await run('log')).log), 'a line\n')
+      const clean = told(await run('look'))
+      const dirty = await run('dirty')
+      assertEquals([told(dirty), dirty.worker], ['dirtied', HERE])
+      assertEquals(told(await run('look')), clean)
       // Not done in time: a worker runs it again to its own deadline, and requests leave this thread for a while.
       const spin = await pool.submit(program, ask('spin'), { timeoutMs: 100 })
       assertEquals([spin.outcome, spin.worker], ['timeout', 0])
       assertEquals([told(await run('count')), (await run('count')).worker], ['1', 0])
       const { outcomes, held, forks } = pool.statistics()
-      assertEquals([outcomes, held, forks], [{ answered: 65, exited: 1, killed: 1, timeout: 1 }, 0, 2])
+      assertEquals([outcomes, held, forks], [{ answered: 68, exited: 1, killed: 1, timeout: 1 }, 0, 2])
     }),
 )
 
