@@ -17,6 +17,7 @@ import {
   openIsolation,
   runIsolated,
 } from '../isolate/isolation.ts'
+import { stopBundler } from '../isolate/compiler.ts'
 import type { IsolatedRoute } from '../isolate/program.ts'
 import type { LoadedRoute, RouteTable } from '../router/load.ts'
 import type { App } from './app.ts'
@@ -62,6 +63,7 @@ export async function closeIsolated(app: App): Promise<void> {
   await isolated.work
   if (isolated.isolation !== null) await closeIsolation(isolated.isolation)
   app.isolated = noIsolatedRoutes()
+  await stopBundler()
 }
 
 async function follow(app: App, table: RouteTable): Promise<void> {

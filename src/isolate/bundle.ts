@@ -1,6 +1,7 @@
 /** One program of many route files: their code, what it imports, and the guest that runs it. */
 import { fromFileUrl } from '@std/path'
 import { runBuild } from './compiler.ts'
+import { makeRenewable, RENEW_BANNER } from './renewable.ts'
 import { ENTRY_NAMESPACE, resolverPlugin } from './resolver.ts'
 
 /** A handler: an export of a route file. */
@@ -50,6 +51,7 @@ export async function bundleProgram(input: BundleInput): Promise<Bundle> {
     outfile: `/${ENTRY}.js`,
     sourcemap: 'external',
     sourcesContent: false,
+    banner: { js: RENEW_BANNER },
     platform: 'node',
     conditions: ['deno', 'import', 'module'],
     mainFields: ['module', 'main'],
@@ -57,7 +59,7 @@ export async function bundleProgram(input: BundleInput): Promise<Bundle> {
   }, toShown)
   const [map, code] = outputFiles[0].path.endsWith('.map') ? outputFiles : outputFiles.toReversed()
   return {
-    code: code.contents,
+    code: new TextEncoder().encode(makeRenewable(new TextDecoder().decode(code.contents))),
     map: new TextDecoder().decode(map.contents),
     inputs: Object.keys(metafile.inputs).filter((name) => !/^\w[\w+.-]*:/.test(name)).map((name) =>
       `/${name}`
@@ -75,6 +77,7 @@ function toEntry({ files, handlers, outputBytes }: BundleInput): string {
 import { serve } from ${JSON.stringify(fromFileUrl(new URL('serve.ts', GUEST)))}
 serve({
   outputBytes: ${outputBytes},
+  renew: __mayflyRenew,
   modules: [${modules.join(', ')}],
   handlers: [${listed.join(', ')}],
 })

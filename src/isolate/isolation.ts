@@ -229,6 +229,7 @@ function toSpec(plan: Program): ProgramSpec {
     warmup: [
       { frame: encodeControl({ control: 'describe' }), runs: 1, tell: true },
       ...plan.warmup.map(({ frame, count }) => ({ frame, runs: count, group: 1 })),
+      { frame: encodeControl({ control: 'renew' }), runs: 1, group: 2 },
     ],
   }
 }

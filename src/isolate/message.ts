@@ -52,6 +52,11 @@ export interface DrawHead {
   readonly count: number
 }
 
+/** Makes the application's modules run again, so that they show no mark of the warm-up; answered as {@link DescribeHead}. */
+export interface RenewHead {
+  readonly control: 'renew'
+}
+
 /** An error as data. Strings are cut at {@link MAX_ERROR_TEXT} characters, chains of causes at {@link MAX_CAUSES}. */
 export interface ErrorData {
   readonly name: string

@@ -1,4 +1,4 @@
-import type { DescribeHead, DrawHead, RequestHead } from './message.ts'
+import type { DescribeHead, DrawHead, RenewHead, RequestHead } from './message.ts'
 import { makeFrame, REQUEST } from './wire.ts'
 
 const encoder = new TextEncoder()
@@ -13,7 +13,7 @@ export function encodeRequest(head: RequestHead, body: Uint8Array = NOTHING): Ui
 }
 
 /** A frame that asks the program itself. */
-export function encodeControl(head: DescribeHead | DrawHead): Uint8Array<ArrayBuffer> {
+export function encodeControl(head: DescribeHead | DrawHead | RenewHead): Uint8Array<ArrayBuffer> {
   return makeFrame(REQUEST, encoder.encode(JSON.stringify(head)), NOTHING)
 }
 

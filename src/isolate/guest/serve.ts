@@ -1,6 +1,6 @@
 /** The loop of a guest: one frame in, one frame out, for ever. */
 import type { ContextHost } from '../../context/state.ts'
-import type { DescribeHead, DrawHead, ErrorData, RequestHead } from '../message.ts'
+import type { DescribeHead, DrawHead, ErrorData, RenewHead, RequestHead } from '../message.ts'
 import { answer, answerControl, answerError } from './answer.ts'
 import { openConsole } from './console.ts'
 import { createGuestHost, GuestContext } from './context.ts'
@@ -22,6 +22,8 @@ export interface HandlerEntry {
 /** What the bundle's entry hands over. */
 export interface ProgramEntry {
   readonly outputBytes: number
+  /** Makes the modules run again when they are next loaded. */
+  readonly renew: () => void
   readonly modules: readonly (() => Promise<Record<string, unknown>>)[]
   readonly handlers: readonly HandlerEntry[]
 }
@@ -37,9 +39,10 @@ interface LoadedHandler {
 }
 
 interface Guest {
+  readonly entry: ProgramEntry
   readonly host: ContextHost
   readonly limit: number
-  readonly handlers: readonly LoadedHandler[]
+  handlers: readonly LoadedHandler[]
   /** The request that waits for its handler's promise. */
   waiting: GuestContext | null
   /** Grows when a loop is given up; the old one ends when it sees that. */
@@ -50,17 +53,22 @@ interface Guest {
 export async function serve(entry: ProgramEntry): Promise<void> {
   installLazyResponse()
   forgetTargets()
-  const loaded: Module[] = []
-  for (const load of entry.modules) loaded.push(await loadModule(load))
   const guest: Guest = {
+    entry,
     host: createGuestHost(),
     limit: entry.outputBytes,
-    handlers: entry.handlers.map((handler) => toHandler(handler, loaded[handler.module])),
+    handlers: await loadHandlers(entry),
     waiting: null,
     turn: 0,
   }
   addEventListener('beforeunload', (event) => answerStuck(guest, event))
   run(guest)
+}
+
+async function loadHandlers(entry: ProgramEntry): Promise<LoadedHandler[]> {
+  const loaded: Module[] = []
+  for (const load of entry.modules) loaded.push(await loadModule(load))
+  return entry.handlers.map((handler) => toHandler(handler, loaded[handler.module]))
 }
 
 /** Loads a module. What it throws is its error; so is a top-level await that nothing will settle. */
@@ -120,9 +128,9 @@ async function loop(guest: Guest): Promise<void> {
   for (const { turn } = guest; guest.turn === turn;) {
     const frame = readRequestFrame()
     if (frame === null) Deno.exit(0)
-    const head = JSON.parse(frame.header) as RequestHead | DescribeHead | DrawHead
+    const head = JSON.parse(frame.header) as RequestHead | DescribeHead | DrawHead | RenewHead
     if ('control' in head) {
-      control(guest, head)
+      await control(guest, head)
       continue
     }
     const answered = handle(guest, head, frame.body)
@@ -132,10 +140,14 @@ async function loop(guest: Guest): Promise<void> {
   }
 }
 
-function control(guest: Guest, head: DescribeHead | DrawHead): void {
+async function control(guest: Guest, head: DescribeHead | DrawHead | RenewHead): Promise<void> {
   if (head.control === 'draw') {
     drawNatively(head.count)
     return answerControl({})
+  }
+  if (head.control === 'renew') {
+    guest.entry.renew()
+    guest.handlers = await loadHandlers(guest.entry)
   }
   const handlers = guest.handlers.map(({ name, error }) => error === undefined ? { name } : { name, error })
   answerControl({ handlers })
