@@ -19,13 +19,13 @@ function lonelyTimes(state: Linger, times: number, microseconds?: number): numbe
 }
 
 Deno.test('shouldLinger begins after a streak of lonely requests and probes now and then', () => {
-  const state = createLinger(150)
+  const state = createLinger(1000)
   assertEquals(lonelyTimes(state, 9), 0)
   assertEquals(lonelyTimes(state, 160), 150)
 })
 
 Deno.test('shouldLinger stops as soon as a second request is under way', () => {
-  const state = createLinger(150)
+  const state = createLinger(1000)
   lonelyTimes(state, 40)
   while (lonely(state));
   assertEquals(shouldLinger(state, false), false)
@@ -34,7 +34,7 @@ Deno.test('shouldLinger stops as soon as a second request is under way', () => {
 })
 
 Deno.test('shouldLinger never does in periods of two', () => {
-  const state = createLinger(150)
+  const state = createLinger(1000)
   let lingered = 0
   for (let i = 0; i < 1000; i++) {
     if (shouldLinger(state, true)) lingered++
@@ -46,11 +46,11 @@ Deno.test('shouldLinger never does in periods of two', () => {
 })
 
 Deno.test('shouldLinger leaves long and late requests to the event loop', () => {
-  const long = createLinger(150)
+  const long = createLinger(1000)
   lonelyTimes(long, 20)
   lonelyTimes(long, 50, 5000)
   assertEquals(lonelyTimes(long, 50, 5000), 0)
-  const late = createLinger(150)
+  const late = createLinger(1000)
   lonelyTimes(late, 40)
   noteLate(late)
   assertEquals(lonelyTimes(late, 8), 0)

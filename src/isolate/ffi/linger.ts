@@ -20,6 +20,11 @@ export interface Linger {
 /** Lonely periods before the first that lingers. */
 const STREAK = 8
 const PROBE = 16
+/**
+ * The mean of what counts as short, of the most that it may take. Much less than 1: the timer that stops a run stays armed
+ * over many short ones, and each ring of it costs as much as one of them.
+ */
+const SHORT = 1 / 10
 /** Weight of the newest request in the mean. */
 const WEIGHT = 1 / 8
 
@@ -35,7 +40,7 @@ export function shouldLinger(state: Linger, first: boolean): boolean {
     state.streak = 0
     return false
   }
-  if (state.requests === 1 && state.meanUs <= state.mostUs / 2) state.streak++
+  if (state.requests === 1 && state.meanUs <= state.mostUs * SHORT) state.streak++
   else state.streak = 0
   state.requests = 1
   return state.streak > STREAK && state.streak % PROBE !== 0 && state.mostUs > 0

@@ -52,7 +52,10 @@ export interface PoolOptions {
   readonly workers: number
   /** Requests that may wait. */
   readonly queue: number
-  /** Longest run on the calling thread of a short request that is alone, in microseconds; 0 for never, default 150. */
+  /**
+   * Longest run on the calling thread of a request that is alone, in microseconds; 0 for never, default 1000. Requests run
+   * there only while their mean is below a tenth of it.
+   */
   readonly lingerUs?: number
 }
 
@@ -74,7 +77,7 @@ interface Pending {
 const BATCH = 64
 /** Longest single wait; while requests are under way another follows. */
 const WAIT_US = 5_000_000
-const LINGER_US = 150
+const LINGER_US = 1000
 /** A ticket's low bits are the index of its slot. */
 const SLOT_MASK = 0xffff
 const NOTHING = new Uint8Array(0)
