@@ -90,7 +90,13 @@ function nativeSteps(): Step[] {
       args: ['clippy', '--quiet', '--locked', '--all-targets', '--', '-D', 'warnings'],
       cwd,
     },
-    { name: 'native tests', command, args: ['test', '--locked', '--release'], cwd, count: countCargoTests },
+    {
+      name: 'native tests',
+      command,
+      args: ['test', '--locked', '--release', '--no-fail-fast'],
+      cwd,
+      count: countCargoTests,
+    },
   ]
 }
 

@@ -114,14 +114,23 @@ Deno.test('a guest runs modules that came over the network', async () => {
       : new Response(text, { headers: { 'content-type': 'application/typescript' } })
   })
   const origin = `http://localhost:${server.addr.port}`
-  const source =
-    `import { hello } from '${origin}/main.ts'\nexport const isolated = true\nexport function GET() { return new Response(hello) }`
-  await withGuest({ 'a.ts': source }, async (guest) => {
-    assertEquals((await ask(guest, {})).text, 'hello network')
-    assertEquals(guest.program.bundle.inputs.some((path) => path.includes('localhost')), false)
-  })
-  await withRoutes({ 'a.ts': `import '${origin}/gone.ts'` }, async (folder) => {
-    await assertRejects(() => bundle(join(folder, 'a.ts')), ProgramError, '/gone.ts')
-  })
+  // Deno writes what it fetched into the lock file of the working folder; the project's own must not learn of this server.
+  const project = Deno.cwd()
+  const elsewhere = await Deno.makeTempDir()
+  Deno.chdir(elsewhere)
+  try {
+    const source =
+      `import { hello } from '${origin}/main.ts'\nexport const isolated = true\nexport function GET() { return new Response(hello) }`
+    await withGuest({ 'a.ts': source }, async (guest) => {
+      assertEquals((await ask(guest, {})).text, 'hello network')
+      assertEquals(guest.program.bundle.inputs.some((path) => path.includes('localhost')), false)
+    })
+    await withRoutes({ 'a.ts': `import '${origin}/gone.ts'` }, async (folder) => {
+      await assertRejects(() => bundle(join(folder, 'a.ts')), ProgramError, '/gone.ts')
+    })
+  } finally {
+    Deno.chdir(project)
+    await Deno.remove(elsewhere, { recursive: true })
+  }
   await stopBundler()
 })
