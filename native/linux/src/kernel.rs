@@ -60,8 +60,6 @@ pub struct Process {
     pub dispositions: Vec<Disposition>,
     /// Signals sent to the process, for any thread.
     pub pending: Pending,
-    /// Pages that each request finds zeroed (MADV_WIPEONFORK).
-    pub wiped: Vec<u64>,
     /// `ITIMER_REAL`: monotonic time of the next SIGALRM and nanoseconds between them.
     pub alarm: Option<(u64, u64)>,
     /// Thread id of the next thread.
@@ -154,7 +152,6 @@ impl Kernel {
                 umask: 0o022,
                 dispositions: vec![Disposition::default(); SIGNALS as usize],
                 pending: Pending::default(),
-                wiped: Vec::new(),
                 alarm: None,
                 next_tid: PID + 1,
                 resources,
@@ -262,7 +259,6 @@ impl Kernel {
         self.calls_left = self.limits.calls;
         self.in_flight = true;
         self.write_clock_page(m);
-        self.wipe_pages(m);
         self.files.push_input(request.input);
         self.schedule(m)
     }

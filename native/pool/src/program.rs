@@ -83,12 +83,9 @@ impl Program {
         report.warmup_ns = monotonic_ns() - booted;
         report.exits = running.exits;
         let Running {
-            mut guest,
-            mut kernel,
-            ..
+            guest, mut kernel, ..
         } = running;
         drop(kernel.take_log());
-        kernel.wipe_pages(&mut guest);
         let kernel = kernel.snapshot();
         let machine = Arc::new(guest.into_vm().snapshot(spec.limits.memory_bytes)?);
         report.memory_bytes = machine.used_bytes();

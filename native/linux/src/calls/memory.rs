@@ -17,8 +17,6 @@ const MAP_TYPE: u64 = 0xf;
 const MAP_FIXED: u64 = 0x10;
 const MAP_ANONYMOUS: u64 = 0x20;
 const MAP_FIXED_NOREPLACE: u64 = 0x10_0000;
-/// Most pages that forks do not inherit.
-const WIPED_MAX: u64 = 64;
 /// Most bytes that one `mincore` looks at.
 const MINCORE_MAX: u64 = 1 << 32;
 const MREMAP_MAYMOVE: u64 = 1;
@@ -154,46 +152,12 @@ impl Kernel {
         match advice as i32 {
             // MADV_DONTNEED, and MADV_FREE, which may be as eager.
             4 | 8 => self.space.forget(m, start, length).and(ZERO),
-            18 | 19 => self.wipe_on_fork(start, length, advice == 18),
+            // MADV_WIPEONFORK is refused: a generator that cannot tell forks apart (AWS-LC in Deno) draws from getrandom each time, so keys
+            // are fresh in every request. Zeroing such pages makes it gather jitter for 25 ms instead.
+            18 | 19 => Err(Errno::EINVAL),
             // Advice about access, sharing, huge pages, dumps and pageout: taken, and nothing follows from it.
             0..=3 | 10..=17 | 20 | 21 | 23 | 25 => self.check_range(start, length),
             _ => Err(Errno::EINVAL),
-        }
-    }
-
-    /// MADV_WIPEONFORK and its opposite. Each request begins in a fork of the snapshot, so these pages are zeroed then: generators that
-    /// guard themselves by such a page draw a fresh seed in every request.
-    fn wipe_on_fork(&mut self, start: u64, length: u64, wipe: bool) -> Answer {
-        let answer = self.check_range(start, length)?;
-        let range = start..start + length.next_multiple_of(PAGE);
-        if self
-            .space
-            .tree
-            .overlapping(range.clone())
-            .any(|(_, mapping)| mapping.source != Source::Anonymous)
-        {
-            return Err(Errno::EINVAL);
-        }
-        self.process.wiped.retain(|page| !range.contains(page));
-        if wipe {
-            if self.process.wiped.len() as u64 + length.div_ceil(PAGE) > WIPED_MAX {
-                return Err(Errno::ENOMEM);
-            }
-            self.process.wiped.extend(range.step_by(PAGE as usize));
-        }
-        Ok(answer)
-    }
-
-    /// Zeroes the pages that a fork must not inherit.
-    pub fn wipe_pages(&mut self, m: &mut impl Machine) {
-        for &page in &self.process.wiped {
-            let mut bytes = [0; PAGE as usize];
-            let mapped = self.space.tree.find(page).is_some() && m.page_state(page) == PageState::Private;
-            if mapped && m.read(page, &mut bytes).is_ok() && bytes != [0; PAGE as usize] {
-                // The page is there and ours: writing past its protection cannot fail.
-                let wiped = m.write_protected(page, &[0; PAGE as usize]);
-                debug_assert!(wiped.is_ok());
-            }
         }
     }
 
