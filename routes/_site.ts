@@ -113,6 +113,7 @@ export function createSite(options: SiteOptions = {}): Router {
 function listen(site: Site, event: LifecycleEvent): void {
   record(site.feed, event)
   recordIsolation(site.isolation, event)
+  if (event.kind === 'route:error' || event.kind === 'reload:error') console.error(event.metadata.error)
   if (event.kind !== 'request:error') return
   const { method, url, status, error } = event.metadata
   if (error !== undefined && !(error instanceof HttpError)) {

@@ -41,7 +41,7 @@ export function createIsolation(isOff: boolean): Isolation {
 export function recordIsolation(isolation: Isolation, event: LifecycleEvent): void {
   switch (event.kind) {
     case 'isolate:boot':
-      if (isolation.phase === 'waiting') isolation.phase = 'booting'
+      if (isolation.total === 0) isolation.phase = 'booting'
       return
     case 'isolate:ready':
       isolation.phase = 'ready'
@@ -53,6 +53,9 @@ export function recordIsolation(isolation: Isolation, event: LifecycleEvent): vo
     case 'isolate:memory':
     case 'isolate:crash':
       return correctRun(isolation, event)
+    case 'route:error':
+    case 'reload:error':
+      return noteFailure(isolation)
     case 'request:error':
       return noteRefusal(isolation, event.metadata.error)
   }
@@ -94,13 +97,14 @@ type IsolateEvent = Extract<
 
 function addRun(isolation: Isolation, metadata: IsolateEvent['metadata']): void {
   const { vm = 0, queueMicros = 0, runMicros = 0, resetMicros = 0, exits = 0, dirtyPages = 0 } = metadata
+  isolation.phase = 'ready'
   isolation.runs.push({
     id: ++isolation.total,
     outcome: 'answered',
     vm,
-    queue: toTenth(queueMicros),
-    run: toTenth(runMicros),
-    reset: toTenth(resetMicros),
+    queue: toShown(queueMicros),
+    run: toShown(runMicros),
+    reset: toShown(resetMicros),
     exits,
     pages: dirtyPages,
   })
@@ -110,12 +114,20 @@ function addRun(isolation: Isolation, metadata: IsolateEvent['metadata']): void 
 /** What ended badly is told twice: as complete, and right after as what it was. */
 function correctRun(isolation: Isolation, { kind, metadata }: IsolateEvent): void {
   const last = isolation.runs.at(-1)
-  if (last === undefined || last.vm !== metadata.vm || last.run !== toTenth(metadata.runMicros ?? 0)) return
+  if (last === undefined || last.vm !== metadata.vm || last.run !== toShown(metadata.runMicros ?? 0)) return
   last.outcome = kind.slice('isolate:'.length) as Run['outcome']
 }
 
-function toTenth(value: number): number {
-  return Math.round(value * 10) / 10
+/** Three digits say enough; below 100, one of them behind the point. */
+function toShown(micros: number): number {
+  return micros < 100 ? Math.round(micros * 10) / 10 : Math.round(micros)
+}
+
+/** A route that cannot be served while a program boots is one of its own. */
+function noteFailure(isolation: Isolation): void {
+  if (isolation.phase !== 'booting') return
+  isolation.phase = isolation.bootMs > 0 ? 'ready' : 'unavailable'
+  isolation.reason = 'Their program did not boot; the log of the server says why.'
 }
 
 function noteRefusal(isolation: Isolation, error: unknown): void {

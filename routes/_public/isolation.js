@@ -19,7 +19,7 @@ document.querySelector('.tries').addEventListener('click', (event) => {
   call(link)
 })
 addEventListener('pagehide', () => calling?.abort())
-if (isStarting()) follow(isStarting)
+if (isStarting()) awaitStart()
 
 /** Sends the request of a link; another click gives it up. */
 async function call(link) {
@@ -54,6 +54,16 @@ async function call(link) {
     clearTimeout(slow)
     if (calling === own) calling = null
   }
+  await refresh()
+}
+
+/** Follows the start; a request of its own comes back when the machines run, or cannot. */
+async function awaitStart() {
+  follow(isStarting)
+  await fetch('/isolated/counter', {
+    headers: { accept: 'application/json' },
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  }).catch(() => {})
   await refresh()
 }
 

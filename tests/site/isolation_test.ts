@@ -53,7 +53,13 @@ Deno.test('recordIsolation follows the machines from the start to the snapshot',
   recordIsolation(isolation, event('isolate:ready', { program: 'a', bootMs: 12.3 }))
   assertMatch(sayPhase(isolation), /^The machines run\. .* 12 ms/)
   recordIsolation(isolation, event('isolate:boot', { program: 'b' }))
+  assertEquals(isolation.phase, 'booting')
+  recordIsolation(isolation, event('route:error', { error: new Error('no') }))
   assertEquals(isolation.phase, 'ready')
+  const broken = createIsolation(false)
+  recordIsolation(broken, event('isolate:boot', { program: 'a' }))
+  recordIsolation(broken, event('route:error', { error: new Error('no') }))
+  assertMatch(sayPhase(broken), /did not boot/)
 })
 
 Deno.test('recordIsolation says how to mend what is missing, and names no folder', () => {
@@ -131,6 +137,8 @@ Deno.test({
     }
     const outcomes = await page.locator('#runs tbody tr td:first-child').allInnerTexts()
     assertEquals(outcomes.filter((outcome) => outcome !== 'answered').sort(), ['crash', 'memory', 'timeout'])
+    assertEquals(await page.evaluate(inPage.contrastFaults), [])
+    assert(await page.evaluate(inPage.overflow) <= 0)
     // A link works by itself, too.
     await page.goto('/isolated/limits?try=exit')
     assertEquals(await page.title(), 'Bad Gateway · Mayfly')
