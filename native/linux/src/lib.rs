@@ -35,13 +35,16 @@
 //!   bytes; ChaCha20 by its RFC; the vDSO's bytes against the assembler.
 //! - `guest_tests`: a kernel on a machine of plain data: waits, futexes, signals, limits (at, below, above), requests, and random calls
 //!   with random memory, reset and compared after each round (`MAYFLY_FUZZ_ROUNDS` makes it longer).
-//! - `tests/programs`: seventy C programs that print the same natively and in a machine; `mayfly-vm/tests/programs.rs` runs them.
+//! - `tests/programs`: seventy C programs that print the same natively and in a machine, `tests/hostile`: a flood of random calls;
+//!   `mayfly-vm/tests/programs.rs` runs them, and says so when it cannot.
 //!
 //! # What is not here
 //! - Processes (`fork`, `execve`, `wait`), sockets but stream pairs, descriptors in messages, `signalfd`, `inotify`, `splice`,
 //!   POSIX timers (`timer_create`), extended attributes, hard links, priority-inheriting and robust futexes.
 //! - Shared writable mappings of files answer ENODEV: nothing would carry the stores back.
 //! - Permission bits are kept and shown, not enforced; every file belongs to the one user or to root.
+//! - `madvise(MADV_WIPEONFORK)` is refused: see `calls/memory.rs` for what that does to WebCrypto.
+//! - One signal of each number waits at a time, real-time signals too.
 //! - Addresses that are only hints to `mmap` are not taken. `madvise(MADV_FREE)` zeroes at once.
 //! - Epoll sets nest one level deep (Linux: five).
 //! - Stopping signals (SIGSTOP, SIGTSTP) are ignored: nobody could continue the process.
