@@ -99,7 +99,8 @@ export async function openIsolation(options: IsolationOptions): Promise<Isolatio
   try {
     const report = library.doctor()
     if (!report.available) throw new IsolationUnavailableError(`${report.reason}: ${report.mend}`)
-    const pool = new NativePool(library, { workers: options.vms, queue: options.queue })
+    // Guests stay off the thread that serves everybody: a machine that stalls or dies there would take the server with it.
+    const pool = new NativePool(library, { workers: options.vms, queue: options.queue, lingerUs: 0 })
     return { options, library, pool, programs: new Map(), handlers: new Map() }
   } catch (error) {
     library.close()
