@@ -1,0 +1,86 @@
+/** Routers over the fixture routes, in virtual machines; without KVM or cargo these tests are skipped aloud. */
+import { type LifecycleEvent, Router, type RouterOptions } from '@mayfly/mayfly'
+import { fromFileUrl } from '@std/path'
+
+/** Why no machine can run here; '' when one can. */
+export const MISSING = findMissing()
+
+if (MISSING !== '') console.log(`SKIPPED: isolated routes: ${MISSING}`)
+
+/** A router and what it told. */
+export interface Site {
+  readonly router: Router
+  readonly events: LifecycleEvent[]
+  /** Status and text of a request. */
+  ask(path: string, init?: RequestInit): Promise<Answer>
+  close(): Promise<void>
+}
+
+export interface Answer {
+  readonly status: number
+  readonly text: string
+  readonly headers: Headers
+}
+
+/** Opens a folder of `routes/`, with one machine unless told, so that the next request meets the same one. */
+export function openSite(folder: string, options: RouterOptions = {}): Site {
+  const router = new Router({
+    routesDir: fromFileUrl(new URL(`./routes/${folder}`, import.meta.url)),
+    viewsDir: fromFileUrl(new URL('./views', import.meta.url)),
+    hotReload: false,
+    // The first request waits for the build of the native library.
+    requestTimeoutMs: 0,
+    isolate: { vms: 1 },
+    ...options,
+  })
+  const events: LifecycleEvent[] = []
+  router.on('isolate:*', (event) => void events.push(event))
+  return {
+    router,
+    events,
+    async ask(path, init) {
+      const response = await router.fetch(new Request(`http://localhost${path}`, init))
+      return { status: response.status, text: await response.text(), headers: response.headers }
+    },
+    close: () => router.close(),
+  }
+}
+
+/** A test that needs a machine. The native pool outlives single tests, so what Deno counts is not counted. */
+export function testIsolated(name: string, fn: () => Promise<void>): void {
+  Deno.test({ name, ignore: MISSING !== '', sanitizeOps: false, sanitizeResources: false, fn })
+}
+
+/** Opens a folder as in production, where error pages say nothing of the code. */
+export async function openProduction(folder: string): Promise<Site> {
+  const before = Deno.env.get('DENO_ENV')
+  Deno.env.set('DENO_ENV', 'production')
+  try {
+    const site = openSite(folder)
+    await site.router.ready()
+    return site
+  } finally {
+    if (before === undefined) Deno.env.delete('DENO_ENV')
+    else Deno.env.set('DENO_ENV', before)
+  }
+}
+
+/** The `type` of a problem, asked for as JSON. */
+export async function problemOf(site: Site, path: string): Promise<{ status: number; type: unknown }> {
+  const { status, text } = await site.ask(path, { headers: { accept: 'application/problem+json' } })
+  return { status, type: (JSON.parse(text) as { type?: unknown }).type }
+}
+
+function findMissing(): string {
+  try {
+    Deno.openSync('/dev/kvm', { read: true, write: true }).close()
+  } catch (error) {
+    return `/dev/kvm cannot be opened (${(error as Error).message})`
+  }
+  try {
+    new Deno.Command('cargo', { args: ['--version'], stdout: 'null', stderr: 'null' }).outputSync()
+  } catch (error) {
+    return `no cargo to build the native half (${(error as Error).message})`
+  }
+  return ''
+}

@@ -1,0 +1,102 @@
+/** Limits, the queue, and what the machines tell. */
+import { assert, assertEquals } from '@std/assert'
+import { openSite, problemOf, testIsolated } from './fixture.ts'
+
+testIsolated('each route has its own time, or that of the router', async () => {
+  const site = openSite('limits', { isolate: { vms: 1, timeoutMs: 400 } })
+  try {
+    for (const [path, status] of [['/quick', 504], ['/slow', 200], ['/default', 504]] as const) {
+      assertEquals((await site.ask(`${path}?ms=0`)).status, 200)
+      assertEquals((await site.ask(`${path}?ms=600`)).status, status, path)
+    }
+    assertEquals((await site.ask('/default?ms=250')).status, 200)
+    assertEquals((await site.ask('/quick?ms=250')).status, 504)
+    const told = site.events.filter(({ kind }) => kind === 'isolate:timeout')
+    assertEquals(told.length, 3)
+    const boots = site.events.filter(({ kind }) => kind === 'isolate:boot' || kind === 'isolate:ready')
+    assertEquals(boots.length, 6, 'three programs')
+  } finally {
+    await site.close()
+  }
+})
+
+testIsolated('a full queue is 503 with Retry-After, and what waits is answered', async () => {
+  const site = openSite('limits', { isolate: { vms: 1, queue: 4 } })
+  try {
+    assertEquals((await site.ask('/slow?ms=0')).text, 'done')
+    const answers = await Promise.all(Array.from({ length: 12 }, () => site.ask('/slow?ms=100')))
+    const right = answers.filter(({ status, text }) => status === 200 && text === 'done')
+    const refused = answers.filter(({ status }) => status === 503)
+    assertEquals(right.length + refused.length, 12)
+    assert(right.length >= 4 && refused.length >= 6, `${right.length} answered, ${refused.length} refused`)
+    for (const { headers } of refused) assertEquals(headers.get('retry-after'), '1')
+    const told = site.events.filter(({ kind }) => kind === 'isolate:rejected')
+    assertEquals(told.length, refused.length)
+    const busy = Array.from({ length: 8 }, () => site.ask('/slow?ms=100'))
+    assertEquals(await problemOf(site, '/slow?ms=1'), { status: 503, type: 'isolation-queue-full' })
+    await Promise.all(busy)
+    assertEquals((await site.ask('/slow?ms=0')).text, 'done')
+  } finally {
+    await site.close()
+  }
+})
+
+testIsolated('a loop in one machine does not hold up the other', async () => {
+  const site = openSite('limits', { isolate: { vms: 2 } })
+  try {
+    assertEquals((await site.ask('/slow?ms=0')).status, 200)
+    let over = false
+    const loop = site.ask('/slow?ms=10000').then((answer) => {
+      over = true
+      return answer
+    })
+    for (let i = 0; i < 50; i++) assertEquals((await site.ask('/slow?ms=0')).text, 'done')
+    assert(!over, 'the other machine answered meanwhile')
+    assertEquals((await loop).status, 504)
+  } finally {
+    await site.close()
+  }
+})
+
+testIsolated('close waits for what is under way, and the router serves anew', async () => {
+  const site = openSite('limits')
+  try {
+    assertEquals((await site.ask('/quick')).text, 'done')
+    const pending = site.ask('/slow?ms=100')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    await site.close()
+    assertEquals((await pending).text, 'done')
+    assertEquals((await site.ask('/quick')).text, 'done')
+  } finally {
+    await site.close()
+  }
+})
+
+testIsolated('events of misdeeds say of what kind they are', async () => {
+  const site = openSite('hostile')
+  try {
+    for (const path of ['/do?what=loop', '/eat?what=buffers', '/do?what=exit']) await site.ask(path)
+    const kinds = site.events.map(({ kind }) => kind)
+    for (const kind of ['isolate:timeout', 'isolate:memory', 'isolate:crash'] as const) {
+      assertEquals(kinds.filter((each) => each === kind).length, 1, kind)
+    }
+    assertEquals(kinds.filter((kind) => kind === 'isolate:complete').length, 3)
+  } finally {
+    await site.close()
+  }
+})
+
+Deno.test('isolate: false refuses isolated routes with 503 and serves the others', async () => {
+  const site = openSite('context', { isolate: false })
+  try {
+    const answer = await site.ask('/users/1', { headers: { accept: 'application/problem+json' } })
+    assertEquals(answer.status, 503)
+    assertEquals(JSON.parse(answer.text).type, 'isolation-unavailable')
+    assert(Number(answer.headers.get('retry-after')) > 0)
+    assertEquals((await site.ask('/plain')).text, 'plain')
+    assertEquals((await site.ask('/app/hello')).status, 503)
+    assertEquals((await site.ask('/nowhere')).status, 404)
+  } finally {
+    await site.close()
+  }
+})

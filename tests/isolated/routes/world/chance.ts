@@ -1,0 +1,27 @@
+/** Every source of chance, and the clocks. */
+import type { Context } from '@mayfly/mayfly'
+import { randomBytes } from 'node:crypto'
+
+export const isolated = { timeoutMs: 5000, warmup: [{ path: '/chance' }] }
+
+const bootedAt = Date.now()
+
+export async function GET(ctx: Context): Promise<Response> {
+  const key = await crypto.subtle.generateKey({ name: 'AES-GCM', length: 256 }, true, ['encrypt'])
+  return ctx.send.json({
+    random: Math.random(),
+    values: [...crypto.getRandomValues(new Uint32Array(4))].join(),
+    uuid: crypto.randomUUID(),
+    node: randomBytes(16).toString('hex'),
+    key: new Uint8Array(await crypto.subtle.exportKey('raw', key)).toHex(),
+  })
+}
+
+/** Works for 30 ms by the calendar, then waits for 50 ms. */
+export async function POST(ctx: Context): Promise<Response> {
+  const [date, start] = [Date.now(), performance.now()]
+  while (Date.now() - date < 30);
+  const worked = performance.now()
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  return ctx.send.json({ bootedAt, date, workedMs: worked - start, waitedMs: performance.now() - worked })
+}

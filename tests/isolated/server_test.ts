@@ -1,0 +1,174 @@
+/** Isolated routes over sockets: a soak, and reloads under load. */
+import { assert, assertEquals } from '@std/assert'
+import { type LifecycleEvent, type ListenAddress, Router } from '@mayfly/mayfly'
+import { testIsolated } from './fixture.ts'
+
+const DEADLINE_MS = 20_000
+
+/** A server over a folder of its own. */
+interface Server {
+  readonly origin: string
+  readonly events: LifecycleEvent[]
+  write(name: string, text: string): Promise<void>
+  remove(name: string): Promise<void>
+  /** `STATUS BODY`. */
+  ask(path: string): Promise<string>
+  /** Asks until the answer is `wanted`; gives all answers. */
+  until(path: string, wanted: string): Promise<string[]>
+}
+
+function testServer(
+  name: string,
+  files: Record<string, string>,
+  run: (server: Server) => Promise<void>,
+): void {
+  testIsolated(name, async () => {
+    const folder = await Deno.makeTempDir()
+    const stop = new AbortController()
+    let served: Promise<void> | undefined
+    try {
+      for (const [file, text] of Object.entries(files)) await Deno.writeTextFile(`${folder}/${file}`, text)
+      const router = new Router({
+        routesDir: folder,
+        hotReload: true,
+        requestTimeoutMs: 0,
+        drainMs: 1000,
+        isolate: { vms: 1 },
+      })
+      const events: LifecycleEvent[] = []
+      router.on((event) => void events.push(event))
+      const listening = Promise.withResolvers<ListenAddress>()
+      served = router.serve({
+        port: 0,
+        hostname: '127.0.0.1',
+        signal: stop.signal,
+        onListen: listening.resolve,
+      })
+      const { port } = await Promise.race([listening.promise, served.then(() => listening.promise)])
+      await run(toServer(folder, `http://127.0.0.1:${port}`, events))
+    } finally {
+      stop.abort()
+      await served
+      await Deno.remove(folder, { recursive: true })
+    }
+  })
+}
+
+function toServer(folder: string, origin: string, events: LifecycleEvent[]): Server {
+  const ask = async (path: string) => {
+    const response = await fetch(`${origin}${path}`)
+    return `${response.status} ${await response.text()}`
+  }
+  return {
+    origin,
+    events,
+    ask,
+    write: (name, text) => Deno.writeTextFile(`${folder}/${name}`, text),
+    remove: (name) => Deno.remove(`${folder}/${name}`),
+    async until(path, wanted) {
+      const answers: string[] = []
+      for (const end = performance.now() + DEADLINE_MS; performance.now() < end;) {
+        answers.push(await ask(path))
+        if (answers.at(-1) === wanted) return answers
+      }
+      throw new Error(`Cannot wait longer: ${path} answers ${answers.at(-1)}, want ${wanted}`)
+    },
+  }
+}
+
+/** A route that answers with a word, its call in this machine and what it imports. */
+function route(word: string): string {
+  return `export const isolated = { warmup: 5 }
+let calls = 0
+export function GET(ctx) {
+  if (ctx.get.header('x-mayfly-warmup') === undefined) calls++
+  return ctx.send.text('${word} ' + calls)
+}
+`
+}
+
+testServer(
+  '2 000 requests leave memory and file descriptors as they were',
+  { 'index.ts': route('soak') },
+  async (server) => {
+    const run = async (count: number) => {
+      for (let i = 0; i < count; i += 20) {
+        const answers = await Promise.all(Array.from({ length: 20 }, () => server.ask('/')))
+        for (const answer of answers) assertEquals(answer, '200 soak 1')
+      }
+    }
+    await run(2000)
+    const before = usage()
+    await run(2000)
+    const after = usage()
+    assert(after.rss - before.rss < 40 << 20, `grew by ${(after.rss - before.rss) >> 20} MiB`)
+    assert(after.files - before.files <= 8, `${before.files} file descriptors before, ${after.files} after`)
+    assert(after.maps - before.maps <= 256, `${before.maps} mappings before, ${after.maps} after`)
+  },
+)
+
+testServer('a saved file swaps its program without a failed request', {
+  'index.ts': route('one'),
+  'other.ts': route('other'),
+}, async (server) => {
+  assertEquals(await server.ask('/'), '200 one 1')
+  assertEquals(await server.ask('/other'), '200 other 1')
+  let last = '200 one 1'
+  for (const word of ['two', 'three']) {
+    await server.write('index.ts', route(word))
+    const next = `200 ${word} 1`
+    for (const answer of await server.until('/', next)) assert(answer === last || answer === next, answer)
+    assertEquals(await server.ask('/other'), '200 other 1')
+    last = next
+  }
+})
+
+testServer('a broken save keeps the last good version, and its mend is taken', {
+  'index.ts': route('good'),
+}, async (server) => {
+  assertEquals(await server.ask('/'), '200 good 1')
+  await server.write('index.ts', route('bad') + '\nconst = 5')
+  const end = performance.now() + DEADLINE_MS
+  while (!server.events.some(({ kind }) => kind === 'reload:error')) {
+    assert(performance.now() < end, 'no reload:error came')
+    assertEquals(await server.ask('/'), '200 good 1')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  await server.write('index.ts', route('mended'))
+  for (const answer of await server.until('/', '200 mended 1')) {
+    assert(answer === '200 good 1' || answer === '200 mended 1', answer)
+  }
+})
+
+testServer(
+  'routes come and go, and may become isolated or plain',
+  { 'index.ts': route('first') },
+  async (server) => {
+    assertEquals(await server.ask('/'), '200 first 1')
+    await server.write('added.ts', route('added'))
+    await server.until('/added', '200 added 1')
+    await server.write('index.ts', `export const GET = (ctx) => ctx.send.text('plain')\n`)
+    await server.until('/', '200 plain')
+    await server.write('index.ts', route('isolated'))
+    await server.until('/', '200 isolated 1')
+    await server.remove('added.ts')
+    const end = performance.now() + DEADLINE_MS
+    while (!(await server.ask('/added')).startsWith('404')) assert(performance.now() < end, 'still there')
+    assertEquals(await server.ask('/'), '200 isolated 1')
+  },
+)
+
+interface Usage {
+  readonly rss: number
+  readonly files: number
+  readonly maps: number
+}
+
+/** What the process holds. */
+function usage(): Usage {
+  return {
+    rss: Deno.memoryUsage().rss,
+    files: [...Deno.readDirSync('/proc/self/fd')].length,
+    maps: Deno.readTextFileSync('/proc/self/maps').split('\n').length,
+  }
+}
