@@ -13,7 +13,7 @@ import { HttpError } from '../errors/http_error.ts'
 import { toResponse } from './answer_to_context.ts'
 import { toGuestFrame } from './context_to_guest.ts'
 import { buildLibrary } from './ffi/build.ts'
-import { ClosedError, IsolationUnavailableError, QueueFullError } from './ffi/errors.ts'
+import { BootError, ClosedError, IsolationUnavailableError, QueueFullError } from './ffi/errors.ts'
 import { NativeLibrary } from './ffi/library.ts'
 import { type NativeCompletion, NativePool } from './ffi/native_pool.ts'
 import { NativeProgram } from './ffi/native_program.ts'
@@ -204,14 +204,28 @@ async function submit(
 async function boot(isolation: Isolation, plan: Program): Promise<RunningProgram> {
   const { hooks } = isolation.options
   hooks.boot?.(plan.id)
-  const native = await NativeProgram.boot(isolation.library, toSpec(plan))
+  const native = await bootWarm(isolation, plan)
   isolation.pool.prepare(native)
   hooks.ready?.(plan.id, (native.report.bootUs + native.report.warmupUs) / 1000)
   return { plan, native }
 }
 
+/** A handler that ends the program in its warm-up must not take the others with it: then all of them start cold. */
+async function bootWarm({ library }: Isolation, plan: Program): Promise<NativeProgram> {
+  try {
+    return await NativeProgram.boot(library, toSpec(plan, plan.warmup))
+  } catch (error) {
+    if (!(error instanceof BootError) || plan.warmup.length === 0) throw error
+    const files = [...new Set(plan.handlers.map(({ route }) => route.file))].join(', ')
+    console.error(
+      `mayfly: the warm-up of ${files} failed, they start without it (warmup: 0 for the one at fault): ${error.message}`,
+    )
+    return await NativeProgram.boot(library, toSpec(plan, []))
+  }
+}
+
 /** Stock Deno on the bundle, with its own libraries and nothing else of the host. */
-function toSpec(plan: Program): ProgramSpec {
+function toSpec(plan: Program, warmup: Program['warmup']): ProgramSpec {
   const deno = Deno.execPath()
   return {
     path: '/bin/deno',
@@ -229,7 +243,7 @@ function toSpec(plan: Program): ProgramSpec {
     },
     warmup: [
       { frame: encodeControl({ control: 'describe' }), runs: 1, tell: true },
-      ...plan.warmup.map(({ frame, count }) => ({ frame, runs: count, group: 1 })),
+      ...warmup.map(({ frame, count }) => ({ frame, runs: count, group: 1 })),
       { frame: encodeControl({ control: 'renew' }), runs: 1, group: 2 },
     ],
   }

@@ -1,0 +1,7 @@
+import type { Context } from '@mayfly/mayfly'
+
+export const isolated = true
+
+export function GET(ctx: Context): Response {
+  return ctx.send.text('fine')
+}
