@@ -28,8 +28,7 @@ function withoutBody(response: Response, overSocket: boolean): Response {
 }
 
 function report(app: App, ctx: RequestContext, response: Response, start: number): void {
-  const end = performance.now()
-  const metadata = new LazyRequestMetadata(ctx, response, start, end, app.options.eventQuery)
+  const metadata = new LazyRequestMetadata(ctx, response, start, app.options.eventQuery)
   emit(app.bus, 'request:complete', metadata)
   if (response.status >= 400 && wants(app.bus, 'request:error')) emit(app.bus, 'request:error', metadata)
 }

@@ -166,7 +166,7 @@ function reportBrokenStream(app: App, state: RequestState, error: unknown): void
     console.error(`mayfly: the stream of ${state.method} ${state.pathname} broke\n`, error)
     return
   }
-  const now = performance.now()
   const sent = new Response(null, { status: 200 })
-  emit(app.bus, 'request:error', new LazyRequestMetadata(state, sent, now, now, app.options.eventQuery))
+  const metadata = new LazyRequestMetadata(state, sent, performance.now(), app.options.eventQuery)
+  emit(app.bus, 'request:error', metadata)
 }

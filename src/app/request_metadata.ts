@@ -8,14 +8,14 @@ export class LazyRequestMetadata implements RequestMetadata {
   readonly #state: RequestState
   readonly #response: Response
   readonly #start: number
-  readonly #end: number
+  #durationMs: number | undefined
   readonly #withQuery: boolean
 
-  constructor(state: RequestState, response: Response, start: number, end: number, withQuery: boolean) {
+  /** `start` is of `performance.now`. */
+  constructor(state: RequestState, response: Response, start: number, withQuery: boolean) {
     this.#state = state
     this.#response = response
     this.#start = start
-    this.#end = end
     this.#withQuery = withQuery
   }
 
@@ -42,7 +42,7 @@ export class LazyRequestMetadata implements RequestMetadata {
   }
 
   get durationMs(): number {
-    return this.#end - this.#start
+    return this.#durationMs ??= performance.now() - this.#start
   }
 
   get ip(): string | undefined {
@@ -71,6 +71,30 @@ export class LazyRequestMetadata implements RequestMetadata {
 
   get error(): unknown {
     return this.#state.error
+  }
+
+  /** All fields, for loggers that take the whole. */
+  toJSON(): Record<string, unknown> {
+    const { id, method, status, url, route, durationMs, ip, userAgent, requestSize, responseSize, isolated } =
+      this
+    const fields = {
+      id,
+      method,
+      status,
+      url,
+      route,
+      durationMs,
+      ip,
+      userAgent,
+      requestSize,
+      responseSize,
+      isolated,
+    }
+    return this.error === undefined ? fields : { ...fields, error: String(this.error) }
+  }
+
+  [Symbol.for('Deno.customInspect')](inspect: typeof Deno.inspect, options: Deno.InspectOptions): string {
+    return inspect({ ...this.toJSON(), ...(this.error === undefined ? {} : { error: this.error }) }, options)
   }
 
   #header(name: string): string | undefined {
