@@ -2,7 +2,7 @@
 static __thread int own = 7;
 static pthread_key_t key;
 static int destroyed;
-static void gone(void *p) { destroyed++; }
+static void gone(void *p) { __atomic_fetch_add(&destroyed, 1, __ATOMIC_SEQ_CST); }
 static void *work(void *x) { own += (long)x; pthread_setspecific(key, x); sched_yield(); return (void *)(long)own; }
 int main(void) {
     pthread_key_create(&key, gone);
