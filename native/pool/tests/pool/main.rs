@@ -1,79 +1,19 @@
 //! Requests through real machines: every way to end, and a clean machine after each. Skipped aloud without `/dev/kvm` or `cc`.
 
-use std::process::Command;
+#[path = "../support/mod.rs"]
+mod support;
+
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use mayfly_pool::{
-    BootError, Completion, Instance, Job, Limits, Mount, Outcome, Pool, Program, Refused, Spec,
-    library_mounts,
-};
-use mayfly_vmm::{Alarm, Error, Host, monotonic_ns};
-use mayfly_wire::{HEAD_BYTES, Head, Kind};
-
-const SECOND: u64 = 1_000_000_000;
-
-/// The host's KVM, opened once; without it each test says why it is skipped.
-fn host() -> Option<Arc<Host>> {
-    static HOST: OnceLock<Result<Arc<Host>, String>> = OnceLock::new();
-    let open = || match Host::open() {
-        Ok(host) => Ok(Arc::new(host)),
-        Err(Error::Unavailable(u)) => Err(format!("no /dev/kvm: {}; {}", u.reason, u.mend)),
-        Err(e) => panic!("{e}"),
-    };
-    match HOST.get_or_init(open) {
-        Ok(host) => Some(host.clone()),
-        Err(why) => {
-            eprintln!("SKIPPED: {why}");
-            None
-        }
-    }
-}
+use mayfly_pool::{BootError, Completion, Job, Outcome, Pool, Program, Refused};
+use support::{Client, SECOND, compile, compiled, frame, host, spec, text};
 
 /// Compiles the guest once in each linkage; without a compiler each test says so.
 fn guest(linkage: &str) -> Option<String> {
     static BUILT: OnceLock<bool> = OnceLock::new();
-    let path = |linkage: &str| format!("{}/guest{linkage}", env!("CARGO_TARGET_TMPDIR"));
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/pool/guest.c");
-    let build = |linkage: &str| {
-        let flag = if linkage.is_empty() { "-pie" } else { linkage };
-        let output = Command::new("cc")
-            .args(["-O1", "-w", flag, "-o", &path(linkage), source, "-lpthread"])
-            .status();
-        output.is_ok_and(|s| s.success())
-    };
-    if !*BUILT.get_or_init(|| build("") && build("-static") && build("-static-pie")) {
-        eprintln!("SKIPPED: no C compiler: install gcc and libc6-dev");
-        return None;
-    }
-    Some(path(linkage))
-}
-
-fn spec(path: &str) -> Spec {
-    let mut mounts = library_mounts(path.as_ref());
-    mounts.push(Mount::host("/program", path));
-    Spec {
-        path: "/program".into(),
-        arguments: vec!["program".into()],
-        mounts,
-        folder: "/".into(),
-        writable: Some("/tmp".into()),
-        limits: Limits {
-            memory_bytes: 96 << 20,
-            output_bytes: 1 << 20,
-            ..Limits::default()
-        },
-        ..Spec::default()
-    }
-}
-
-fn frame(what: &str, body: &[u8]) -> Vec<u8> {
-    let head = Head {
-        kind: Kind::Request,
-        header_bytes: what.len() as u32,
-        body_bytes: body.len() as u32,
-    };
-    [&head.encode()[..], what.as_bytes(), body].concat()
+    let built = BUILT.get_or_init(|| ["", "-static", "-static-pie"].iter().all(|l| compile("pool", l)));
+    built.then(|| compiled("pool", linkage))
 }
 
 fn program() -> Option<Arc<Program>> {
@@ -84,44 +24,6 @@ fn program() -> Option<Arc<Program>> {
         Arc::new(Program::boot(&host, &spec(&path), &mut |_| warm.pop()).unwrap())
     };
     Some(PROGRAM.get_or_init(boot).clone())
-}
-
-/// The body of an answer, as text.
-fn text(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Answered(frame) => String::from_utf8_lossy(&frame[HEAD_BYTES + 2..]).into_owned(),
-        other => format!("({other})"),
-    }
-}
-
-struct Client {
-    instance: Instance,
-    alarm: Alarm,
-}
-
-impl Client {
-    fn new(program: &Arc<Program>) -> Client {
-        Client {
-            instance: Instance::new(program).unwrap(),
-            alarm: Alarm::new().unwrap(),
-        }
-    }
-
-    fn ask(&mut self, what: &str) -> Outcome {
-        self.ask_within(what, 5 * SECOND)
-    }
-
-    /// One request, a reset, and the strict check.
-    fn ask_within(&mut self, what: &str, timeout: u64) -> Outcome {
-        let deadline = monotonic_ns() + timeout;
-        let outcome = self
-            .instance
-            .handle(frame(what, b"body"), &mut self.alarm, deadline)
-            .unwrap();
-        self.instance.reset().unwrap();
-        self.instance.check().unwrap();
-        outcome
-    }
 }
 
 #[test]

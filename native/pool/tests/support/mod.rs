@@ -1,0 +1,125 @@
+//! What the tests with a C guest share: KVM, the compiler, frames, and a client that checks the machine after each request.
+
+use std::process::Command;
+use std::sync::{Arc, OnceLock};
+
+use mayfly_pool::{Instance, Limits, Mount, Outcome, Program, Spec, library_mounts};
+use mayfly_vmm::{Alarm, Error, Host, monotonic_ns};
+use mayfly_wire::{HEAD_BYTES, Head, Kind};
+
+pub const SECOND: u64 = 1_000_000_000;
+
+/// The host's KVM, opened once; without it each test says why it is skipped.
+pub fn host() -> Option<Arc<Host>> {
+    static HOST: OnceLock<Result<Arc<Host>, String>> = OnceLock::new();
+    let open = || match Host::open() {
+        Ok(host) => Ok(Arc::new(host)),
+        Err(Error::Unavailable(u)) => Err(format!("no /dev/kvm: {}; {}", u.reason, u.mend)),
+        Err(e) => panic!("{e}"),
+    };
+    match HOST.get_or_init(open) {
+        Ok(host) => Some(host.clone()),
+        Err(why) => {
+            eprintln!("SKIPPED: {why}");
+            None
+        }
+    }
+}
+
+/// Compiles `tests/FOLDER/guest.c` with a linkage; false, and a word about it, without a compiler.
+pub fn compile(folder: &str, linkage: &str) -> bool {
+    let source = format!("{}/tests/{folder}/guest.c", env!("CARGO_MANIFEST_DIR"));
+    let flag = if linkage.is_empty() { "-pie" } else { linkage };
+    let status = Command::new("cc")
+        .args([
+            "-O1",
+            "-w",
+            flag,
+            "-o",
+            &compiled(folder, linkage),
+            &source,
+            "-lpthread",
+        ])
+        .status();
+    match status {
+        Ok(status) => {
+            assert!(status.success(), "{source} does not compile with {flag}");
+            true
+        }
+        Err(_) => {
+            eprintln!("SKIPPED: no C compiler: install gcc and libc6-dev");
+            false
+        }
+    }
+}
+
+/// Where [`compile`] puts the program.
+pub fn compiled(folder: &str, linkage: &str) -> String {
+    format!("{}/{folder}-guest{linkage}", env!("CARGO_TARGET_TMPDIR"))
+}
+
+pub fn spec(path: &str) -> Spec {
+    let mut mounts = library_mounts(path.as_ref());
+    mounts.push(Mount::host("/program", path));
+    Spec {
+        path: "/program".into(),
+        arguments: vec!["program".into()],
+        mounts,
+        folder: "/".into(),
+        writable: Some("/tmp".into()),
+        limits: Limits {
+            memory_bytes: 96 << 20,
+            output_bytes: 1 << 20,
+            ..Limits::default()
+        },
+        ..Spec::default()
+    }
+}
+
+pub fn frame(what: &str, body: &[u8]) -> Vec<u8> {
+    let head = Head {
+        kind: Kind::Request,
+        header_bytes: what.len() as u32,
+        body_bytes: body.len() as u32,
+    };
+    [&head.encode()[..], what.as_bytes(), body].concat()
+}
+
+/// The body of an answer, as text.
+pub fn text(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Answered(frame) => String::from_utf8_lossy(&frame[HEAD_BYTES + 2..]).into_owned(),
+        other => format!("({other})"),
+    }
+}
+
+pub struct Client {
+    pub instance: Instance,
+    alarm: Alarm,
+}
+
+impl Client {
+    pub fn new(program: &Arc<Program>) -> Client {
+        Client {
+            instance: Instance::new(program).unwrap(),
+            alarm: Alarm::new().unwrap(),
+        }
+    }
+
+    pub fn ask(&mut self, what: &str) -> Outcome {
+        self.send(frame(what, b"body"), 5 * SECOND)
+    }
+
+    pub fn ask_within(&mut self, what: &str, timeout: u64) -> Outcome {
+        self.send(frame(what, b"body"), timeout)
+    }
+
+    /// One request, a reset, and the strict check.
+    pub fn send(&mut self, frame: Vec<u8>, timeout: u64) -> Outcome {
+        let deadline = monotonic_ns() + timeout;
+        let outcome = self.instance.handle(frame, &mut self.alarm, deadline).unwrap();
+        self.instance.reset().unwrap();
+        self.instance.check().unwrap();
+        outcome
+    }
+}
