@@ -149,8 +149,8 @@ impl Vm {
             !self.space.has_stale(),
             "a present entry changed and nothing was flushed"
         );
-        let flush = std::mem::take(&mut self.flush_owed);
-        let (exit, owed) = self.vcpu.run(self.space.memory_mut(), alarm, flush)?;
+        // An entry that is refused or that a kick swallowed has flushed nothing: the flush stays owed.
+        let (exit, owed) = self.vcpu.run(self.space.memory_mut(), alarm, self.flush_owed)?;
         self.flush_owed = owed;
         Ok(exit)
     }

@@ -86,3 +86,24 @@ fn a_flush_that_a_kick_may_have_swallowed_is_owed_again() {
     assert_eq!(read_by_guest(&mut vm), b'B');
     assert!(!vm.flush_owed);
 }
+
+#[test]
+fn a_flush_is_still_owed_after_an_entry_that_was_refused() {
+    let Some(mut vm) = reader() else { return };
+    assert_eq!(read_by_guest(&mut vm), b'A');
+    replace(&mut vm);
+    let start = *vm.registers();
+    vm.set_registers(&Registers {
+        rip: crate::layout::USER_END,
+        ..start
+    });
+    let mut alarm = Alarm::new().unwrap();
+    assert!(matches!(
+        vm.run(&mut alarm),
+        Err(Error::BadInstructionPointer { .. })
+    ));
+    assert_eq!(vm.flush_owed, vm.host.flavour().flush == Flush::ReloadCr3);
+    vm.set_registers(&start);
+    assert_eq!(read_by_guest(&mut vm), b'B');
+    assert!(!vm.flush_owed);
+}
