@@ -18,6 +18,7 @@ import {
   runIsolated,
 } from '../isolate/isolation.ts'
 import { stopBundler } from '../isolate/compiler.ts'
+import { openVirtualMachines } from '../isolate/virtual_machines.ts'
 import type { IsolatedRoute } from '../isolate/program.ts'
 import type { LoadedRoute, RouteTable } from '../router/load.ts'
 import type { App } from './app.ts'
@@ -92,7 +93,8 @@ async function open(app: App): Promise<Isolation | null> {
   if (isolate === false) return null
   const { vms = navigator.hardwareConcurrency, queue = 1024, timeoutMs, memoryMb } = isolate ?? {}
   try {
-    return await openIsolation({ vms, queue, defaults: { timeoutMs, memoryMb }, hooks: toHooks(app) })
+    const options = { vms, queue, defaults: { timeoutMs, memoryMb }, hooks: toHooks(app) }
+    return await openIsolation(options, openVirtualMachines)
   } catch (error) {
     app.isolated.unavailable = error as Error
     const wish = isolate?.onUnavailable === 'worker' ? ' (workers in their place are not built yet)' : ''

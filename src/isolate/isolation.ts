@@ -1,8 +1,8 @@
 /**
- * Isolated routes at work: the native library, the machines, and the programs that they run.
+ * Isolated routes at work: the machines, and the programs that they run.
  *
  * ```text
- * openIsolation -> library, pool
+ * openIsolation -> machines
  * loadPrograms(routes) -> plan, boot what is new beside what runs -> Handlers   (the caller swaps its routes)
  *                      -> retirePrograms: what is in no plan any more ends after its last request
  * runIsolated(handler, ctx) -> frame -> machine -> frame -> Response
@@ -12,16 +12,11 @@ import type { RequestState } from '../context/state.ts'
 import { HttpError } from '../errors/http_error.ts'
 import { toResponse } from './answer_to_context.ts'
 import { toGuestFrame } from './context_to_guest.ts'
-import { buildLibrary } from './ffi/build.ts'
-import { BootError, ClosedError, IsolationUnavailableError, QueueFullError } from './ffi/errors.ts'
-import { NativeLibrary } from './ffi/library.ts'
-import { type NativeCompletion, NativePool } from './ffi/native_pool.ts'
-import { NativeProgram } from './ffi/native_program.ts'
-import type { ProgramSpec } from './ffi/spec.ts'
+import { ClosedError, QueueFullError } from './ffi/errors.ts'
+import type { BootedProgram, Completion, Machines, MachinesOptions } from './machines.ts'
 import type { IsolateDefaults } from './options.ts'
 import { outcomeError } from './outcome.ts'
-import { GUEST_PATH, type IsolatedRoute, planPrograms, type Program } from './program.ts'
-import { encodeControl } from './request_frame.ts'
+import { type IsolatedRoute, planPrograms, type Program } from './program.ts'
 import { AnswerError, decodeDescription, decodeResponse } from './response_frame.ts'
 import { toHostError } from './stack.ts'
 import { FrameError, HEADER_MAX } from './wire.ts'
@@ -31,17 +26,13 @@ export interface IsolationHooks {
   boot?: (program: string) => void
   ready?: (program: string, bootMs: number) => void
   /** Every request that came out of a machine, with how it ended. */
-  complete?: (program: string, completion: NativeCompletion) => void
+  complete?: (program: string, completion: Completion) => void
   /** The queue was full. */
   rejected?: (program: string, limit: number) => void
 }
 
 /** Options of {@linkcode openIsolation}. */
-export interface IsolationOptions {
-  /** Machines, each on a thread of its own. */
-  readonly vms: number
-  /** Requests that may wait. */
-  readonly queue: number
+export interface IsolationOptions extends MachinesOptions {
   readonly defaults: IsolateDefaults
   readonly hooks: IsolationHooks
 }
@@ -49,8 +40,7 @@ export interface IsolationOptions {
 /** The machines and the programs that run in them. */
 export interface Isolation {
   readonly options: IsolationOptions
-  readonly library: NativeLibrary
-  readonly pool: NativePool
+  readonly machines: Machines
   /** By hash. */
   programs: ReadonlyMap<string, RunningProgram>
   /** By {@linkcode handlerKey}; what a request that met a retired program goes to. */
@@ -60,7 +50,7 @@ export interface Isolation {
 /** A program that has booted. */
 export interface RunningProgram {
   readonly plan: Program
-  readonly native: NativeProgram
+  readonly booted: BootedProgram
 }
 
 /** One handler of a running program. */
@@ -80,32 +70,17 @@ export interface LoadedPrograms {
   readonly failures: ReadonlyMap<string, Error>
 }
 
-/** Memory of Deno itself beside that of a request. */
-const BASE_BYTES = 64 << 20
-const LOG_BYTES = 64 << 10
-const BOOT_MS = 60_000
-
 /** Names a handler across programs; `method` is null for a mounted app. */
 export function handlerKey(file: string, method: string | null): string {
   return `${method ?? '*'} ${file}`
 }
 
-/**
- * Builds and loads the native library and starts the machines' threads. Rejects with `IsolationUnavailableError` where no virtual
- * machine can run and with `NativeBuildError` where the library cannot be built; both say what to do.
- */
-export async function openIsolation(options: IsolationOptions): Promise<Isolation> {
-  const library = NativeLibrary.open(await buildLibrary())
-  try {
-    const report = library.doctor()
-    if (!report.available) throw new IsolationUnavailableError(`${report.reason}: ${report.mend}`)
-    // Guests stay off the thread that serves everybody: a machine that stalls or dies there would take the server with it.
-    const pool = new NativePool(library, { workers: options.vms, queue: options.queue, lingerUs: 0 })
-    return { options, library, pool, programs: new Map(), handlers: new Map() }
-  } catch (error) {
-    library.close()
-    throw error
-  }
+/** Isolation without programs, on what `open` gives. Rejects as `open` does. */
+export async function openIsolation(
+  options: IsolationOptions,
+  open: (options: MachinesOptions) => Promise<Machines>,
+): Promise<Isolation> {
+  return { options, machines: await open(options), programs: new Map(), handlers: new Map() }
 }
 
 /** Plans the programs of the routes and boots those that do not run yet. What runs goes on untouched. */
@@ -134,16 +109,14 @@ export async function adoptPrograms(isolation: Isolation, loaded: LoadedPrograms
   const former = isolation.programs
   isolation.programs = loaded.programs
   isolation.handlers = loaded.handlers
-  for (const [hash, { native }] of former) {
-    if (!loaded.programs.has(hash)) await isolation.pool.retire(native)
+  for (const [hash, { booted }] of former) {
+    if (!loaded.programs.has(hash)) await isolation.machines.retire(booted)
   }
 }
 
 /** Ends the machines after the requests under way, which their deadlines bound. */
-export async function closeIsolation(isolation: Isolation): Promise<void> {
-  await isolation.pool.close()
-  for (const { native } of isolation.programs.values()) await native.close()
-  isolation.library.close()
+export function closeIsolation({ machines }: Isolation): Promise<void> {
+  return machines.close()
 }
 
 /**
@@ -180,11 +153,11 @@ async function submit(
   isolation: Isolation,
   handler: IsolatedHandler,
   frame: Uint8Array<ArrayBuffer>,
-): Promise<NativeCompletion> {
-  const { plan, native } = handler.program
+): Promise<Completion> {
+  const { plan, booted } = handler.program
   const { timeoutMs, ephemeral } = plan.options
   try {
-    return await isolation.pool.submit(native, frame, { timeoutMs, keep: !ephemeral })
+    return await isolation.machines.submit(booted, frame, { timeoutMs, keep: !ephemeral })
   } catch (error) {
     if (error instanceof QueueFullError) {
       isolation.options.hooks.rejected?.(plan.id, isolation.options.queue)
@@ -201,59 +174,18 @@ async function submit(
   }
 }
 
-async function boot(isolation: Isolation, plan: Program): Promise<RunningProgram> {
-  const { hooks } = isolation.options
-  hooks.boot?.(plan.id)
-  const native = await bootWarm(isolation, plan)
-  isolation.pool.prepare(native)
-  hooks.ready?.(plan.id, (native.report.bootUs + native.report.warmupUs) / 1000)
-  return { plan, native }
-}
-
-/** A handler that ends the program in its warm-up must not take the others with it: then all of them start cold. */
-async function bootWarm({ library }: Isolation, plan: Program): Promise<NativeProgram> {
-  try {
-    return await NativeProgram.boot(library, toSpec(plan, plan.warmup))
-  } catch (error) {
-    if (!(error instanceof BootError) || plan.warmup.length === 0) throw error
-    const files = [...new Set(plan.handlers.map(({ route }) => route.file))].join(', ')
-    console.error(
-      `mayfly: the warm-up of ${files} failed, they start without it (warmup: 0 for the one at fault): ${error.message}`,
-    )
-    return await NativeProgram.boot(library, toSpec(plan, []))
-  }
-}
-
-/** Stock Deno on the bundle, with its own libraries and nothing else of the host. */
-function toSpec(plan: Program, warmup: Program['warmup']): ProgramSpec {
-  const deno = Deno.execPath()
-  return {
-    path: '/bin/deno',
-    args: ['deno', ...plan.args],
-    env: plan.env,
-    mounts: [{ guest: '/bin/deno', host: deno }],
-    libraries: [deno],
-    files: [{ guest: GUEST_PATH, bytes: plan.bundle.code }],
-    draws: true,
-    limits: {
-      memoryBytes: BASE_BYTES + plan.options.memoryMb * (1 << 20),
-      outputBytes: plan.options.outputBytes,
-      logBytes: LOG_BYTES,
-      bootMs: BOOT_MS,
-    },
-    warmup: [
-      { frame: encodeControl({ control: 'describe' }), runs: 1, tell: true },
-      ...warmup.map(({ frame, count }) => ({ frame, runs: count, group: 1 })),
-      { frame: encodeControl({ control: 'renew' }), runs: 1, group: 2 },
-    ],
-  }
+async function boot({ options, machines }: Isolation, plan: Program): Promise<RunningProgram> {
+  options.hooks.boot?.(plan.id)
+  const booted = await machines.boot(plan)
+  options.hooks.ready?.(plan.id, booted.bootMs)
+  return { plan, booted }
 }
 
 /** The handlers of a program, with the errors of those whose modules failed. */
 function describeHandlers(program: RunningProgram): IsolatedHandler[] {
-  const { plan, native } = program
+  const { plan, booted } = program
   const limits = { header: HEADER_MAX, body: HEADER_MAX }
-  const described = decodeDescription(native.answer(0), limits).handlers
+  const described = decodeDescription(booted.description, limits).handlers
   return plan.handlers.map(({ route, method }, index) => {
     const error = described[index]?.error
     return {

@@ -1,0 +1,41 @@
+/** What runs programs: virtual machines, or worker processes in their place. */
+import type { NativeCompletion, SubmitOptions } from './ffi/native_pool.ts'
+import type { Program } from './program.ts'
+
+/** A request that is done, however it ended. */
+export type Completion = NativeCompletion
+
+/** Which boundary is around the handlers. */
+export type Boundary = 'vm' | 'worker'
+
+/** How many requests run and wait. */
+export interface MachinesOptions {
+  /** Requests that run at the same time. */
+  readonly vms: number
+  /** Requests that may wait. */
+  readonly queue: number
+}
+
+/** A program that takes requests. */
+export interface BootedProgram {
+  /** Frame that answers `describe`. */
+  readonly description: Uint8Array<ArrayBuffer>
+  readonly bootMs: number
+}
+
+/** A pool of what runs programs. */
+export interface Machines {
+  readonly boundary: Boundary
+  /** Starts a program; rejects when it does not come to wait for its first request. */
+  boot(plan: Program): Promise<BootedProgram>
+  /** Runs a request. Rejects with `QueueFullError`, and with `ClosedError` for a program or pool that is closed. */
+  submit(
+    program: BootedProgram,
+    frame: Uint8Array<ArrayBuffer>,
+    options: SubmitOptions,
+  ): Promise<Completion>
+  /** Ends a program after its requests. */
+  retire(program: BootedProgram): Promise<void>
+  /** Ends the programs after the requests under way, which their deadlines bound. */
+  close(): Promise<void>
+}
