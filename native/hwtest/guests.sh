@@ -16,9 +16,9 @@ add_guests() {
   say "compiling the guests"
   while read -r where flags; do
     [[ $where != '#'* ]] || continue
-    for source in $(guest_sources "$native/$where"); do
-      program=$kept/$(basename "$source" .c)$(tr -d ' ' <<<"$flags")
-      if [[ ! $program -nt $source ]] || [[ -n $(find "$(dirname "$source")" -name '*.h' -newer "$program") ]]; then
+    for source in $(guest_sources "$where"); do
+      program=$kept/$(tr / - <<<"${source#"$native/"}")$(tr -d ' ' <<<"$flags")
+      if [[ ! $program -nt $source ]] || [[ -n $(find "$native"/*/tests -name '*.h' -newer "$program") ]]; then
         # shellcheck disable=SC2086 # flags are words
         "$compiler" -o "$program" "$source" $flags || fail "$source does not compile with $flags"
       fi
@@ -33,5 +33,8 @@ add_guests() {
 }
 
 guest_sources() { # FOLDER-OR-FILE
-  if [[ -d $1 ]]; then printf '%s\n' "$1"/*.c; else echo "$1"; fi
+  local path
+  for path in "$native"/$1; do
+    if [[ -d $path ]]; then printf '%s\n' "$path"/*.c; else echo "$path"; fi
+  done
 }

@@ -183,7 +183,7 @@ fn a_flood_of_random_calls_ends_the_program_at_most() {
     for seed in 1..=4 {
         // The program ends itself after three seconds; a machine that does not let it is caught by `timeout`.
         let mut machine = Command::new("timeout");
-        machine.args(["20", env!("CARGO_BIN_EXE_mayfly-vm"), "run", "--memory", "64"]);
+        machine.args(["180", env!("CARGO_BIN_EXE_mayfly-vm"), "run", "--memory", "64"]);
         machine.arg(&program).arg(seed.to_string()).arg("20000");
         let output = machine.stdin(Stdio::null()).output().expect("the machine starts");
         let log = String::from_utf8_lossy(&output.stderr);

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use mayfly_pool::{BootError, Completion, Job, Outcome, Pool, Program, Refused};
-use support::{Client, SECOND, compile, compiled, frame, host, spec, text};
+use support::{Client, PATIENCE, SECOND, compile, compiled, frame, host, spec, text};
 
 /// Compiles the guest once in each linkage; without a compiler each test says so.
 fn guest(linkage: &str) -> Option<String> {
@@ -83,7 +83,7 @@ fn every_bad_end_has_its_name_and_the_next_request_is_clean() {
         let timeout = if want == Outcome::Timeout {
             SECOND / 10
         } else {
-            20 * SECOND
+            PATIENCE
         };
         assert_eq!(client.ask_within(what, timeout), want, "{what}");
         assert_eq!(text(&client.ask("count")), "1", "after {what}");
@@ -133,7 +133,7 @@ fn a_program_that_does_not_wait_is_refused_with_its_words() {
 }
 
 fn job(program: &Arc<Program>, id: u64, what: &str) -> Job {
-    let timeout_ns = if what == "spin" { SECOND / 10 } else { 20 * SECOND };
+    let timeout_ns = if what == "spin" { SECOND / 10 } else { PATIENCE };
     Job {
         id,
         program: program.clone(),
@@ -146,8 +146,8 @@ fn job(program: &Arc<Program>, id: u64, what: &str) -> Job {
 fn fetch_all(pool: &Pool, count: usize) -> Vec<Completion> {
     let mut done = Vec::new();
     while done.len() < count {
-        let n = pool.fetch(&mut done, 100, Duration::from_secs(20));
-        assert!(n > 0, "waited 20 s for completion {} of {count}", done.len());
+        let n = pool.fetch(&mut done, 100, Duration::from_nanos(PATIENCE));
+        assert!(n > 0, "waited in vain for completion {} of {count}", done.len());
     }
     done.sort_by_key(|c| c.id);
     done
@@ -200,7 +200,11 @@ fn full_queue_refuses_and_gives_the_job_back() {
     let pool = Pool::start(1, 2).unwrap();
     let mut refused = 0;
     for id in 0..10 {
-        if let Err((job, why)) = pool.submit(job(&program, id, "spin")) {
+        let spin = Job {
+            timeout_ns: SECOND / 2,
+            ..job(&program, id, "spin")
+        };
+        if let Err((job, why)) = pool.submit(spin) {
             assert_eq!((job.id, why), (id, Refused::Full));
             refused += 1;
         }

@@ -9,6 +9,9 @@ use mayfly_wire::{HEAD_BYTES, Head, Kind};
 
 pub const SECOND: u64 = 1_000_000_000;
 
+/// Longer than any answer takes, also in an emulated machine: only what hangs meets it.
+pub const PATIENCE: u64 = 120 * SECOND;
+
 /// The host's KVM, opened once; without it each test says why it is skipped.
 pub fn host() -> Option<Arc<Host>> {
     static HOST: OnceLock<Result<Arc<Host>, String>> = OnceLock::new();
@@ -107,7 +110,7 @@ impl Client {
     }
 
     pub fn ask(&mut self, what: &str) -> Outcome {
-        self.send(frame(what, b"body"), 5 * SECOND)
+        self.send(frame(what, b"body"), PATIENCE)
     }
 
     pub fn ask_within(&mut self, what: &str, timeout: u64) -> Outcome {

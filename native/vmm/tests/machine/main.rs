@@ -37,6 +37,11 @@ fn alarm(milliseconds: u64) -> Alarm {
     alarm
 }
 
+/// Rings only where something hangs: emulated machines take minutes for what the host does in one second.
+fn patient() -> Alarm {
+    alarm(180_000)
+}
+
 /// A machine with code, a page of data and a stack.
 fn machine(host: &Arc<Host>, code: &[u8]) -> Vm {
     let mut vm = Vm::new(host, 64 << 20).unwrap();

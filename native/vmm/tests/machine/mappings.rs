@@ -6,7 +6,7 @@ use crate::*;
 fn changed_mappings_are_seen_at_once() {
     let Some(host) = host() else { return };
     let mut vm = machine(&host, &READER);
-    let mut alarm = alarm(20_000);
+    let mut alarm = patient();
     let at = 0x6000_0000;
     for i in 0..64u64 {
         let page = at + i % 4 * PAGE;
@@ -30,7 +30,7 @@ fn changed_mappings_are_seen_at_once() {
 fn pages_mapped_by_a_request_are_gone_after_the_reset() {
     let Some(host) = host() else { return };
     let (_snapshot, mut fork) = forked(machine(&host, &READER));
-    let mut alarm = alarm(30_000);
+    let mut alarm = patient();
     for round in 0..20u64 {
         for (i, address) in [0x6000_0000, DATA + 64 * PAGE, 0x7000_0000_0000]
             .into_iter()
@@ -66,7 +66,7 @@ fn pages_mapped_by_a_request_are_gone_after_the_reset() {
 fn tables_added_by_requests_never_serve_two_places() {
     let Some(host) = host() else { return };
     let (_snapshot, mut fork) = forked(machine(&host, &READER));
-    let mut alarm = alarm(60_000);
+    let mut alarm = patient();
     let mut rebuilt = 0;
     for round in 0..80u64 {
         let a = 0x1000_0000_0000 + round * (1 << 30);
@@ -98,7 +98,7 @@ fn memory_beyond_the_first_slots_can_be_used() {
     vm.space()
         .map(CODE, 1, Backing::Bytes(&READER), Protection::READ_EXECUTE)
         .unwrap();
-    let mut alarm = alarm(20_000);
+    let mut alarm = patient();
     let (first, pages) = (0x6000_0000u64, 20_000u64);
     vm.space()
         .map(first, pages, Backing::Zero, Protection::READ_WRITE)
@@ -136,7 +136,7 @@ fn file_pages_run_and_are_copied_when_written() {
     vm.space()
         .map(at, 16, Backing::File(id, 1), Protection::READ)
         .unwrap();
-    let mut alarm = alarm(10_000);
+    let mut alarm = patient();
     let word = |page: usize| u64::from_le_bytes(bytes[page * 4096..page * 4096 + 8].try_into().unwrap());
     assert_eq!(read_at(&mut vm, &mut alarm, at + 3 * PAGE), Ok(word(4)));
     let (_snapshot, mut fork) = forked(vm);

@@ -6,7 +6,7 @@ use crate::*;
 fn reset_rewinds_memory_and_every_register() {
     let Some(host) = host() else { return };
     let (snapshot, mut fork) = forked(machine(&host, &COUNTER));
-    let mut alarm = alarm(20_000);
+    let mut alarm = patient();
     for round in 0..50 {
         assert_eq!(fork.run(&mut alarm).unwrap(), Exit::Syscall);
         assert_eq!(fork.registers().rax, 1, "round {round}");
@@ -26,7 +26,7 @@ fn forks_do_not_see_each_other() {
     let Some(host) = host() else { return };
     let (snapshot, mut a) = forked(machine(&host, &COUNTER));
     let mut b = snapshot.fork().unwrap();
-    let mut alarm = alarm(5000);
+    let mut alarm = patient();
     a.space().write(DATA, &[100]).unwrap();
     assert_eq!(a.run(&mut alarm).unwrap(), Exit::Syscall);
     assert_eq!(b.run(&mut alarm).unwrap(), Exit::Syscall);
@@ -37,7 +37,7 @@ fn forks_do_not_see_each_other() {
 fn working_set_shrinks_after_a_memory_hog() {
     let Some(host) = host() else { return };
     let (_snapshot, mut fork) = forked(machine(&host, &COUNTER));
-    let mut alarm = alarm(20_000);
+    let mut alarm = patient();
     for hog in 0..3 {
         fork.space()
             .map(
@@ -88,7 +88,7 @@ fn memory_over_the_limit_is_refused_and_the_next_request_runs() {
     assert_eq!(e.survival(), Survival::Reset);
     fork.reset().unwrap();
     fork.check().unwrap();
-    assert_eq!(fork.run(&mut alarm(5000)).unwrap(), Exit::Syscall);
+    assert_eq!(fork.run(&mut patient()).unwrap(), Exit::Syscall);
     assert_eq!(fork.registers().rax, 1);
 }
 
@@ -109,7 +109,7 @@ fn kick_during_a_request_leaves_a_machine_that_resets() {
             ..*fork.registers()
         };
         fork.set_registers(&regs);
-        assert_eq!(fork.run(&mut alarm(2000)).unwrap(), Exit::Syscall);
+        assert_eq!(fork.run(&mut patient()).unwrap(), Exit::Syscall);
         assert_eq!(fork.registers().rax, 1);
         fork.reset().unwrap();
     }
