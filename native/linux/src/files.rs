@@ -7,9 +7,11 @@ mod ready;
 mod streams;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::errno::Errno;
+use crate::kernel::Step;
 use crate::stdio::Stdio;
 use crate::tracked::{Slab, Tracked};
 use crate::vfs::Device;
@@ -415,11 +417,40 @@ impl Files {
         self.stdio.mark_clean();
     }
 
-    /// Makes all state equal to `reference`'s, copying only what was touched.
-    pub fn restore(&mut self, reference: &Self) {
-        self.descriptors.restore(&reference.descriptors);
-        self.open.restore(&reference.open);
-        self.stdio.restore(&reference.stdio);
-        (self.limit, self.held, self.held_limit) = (reference.limit, reference.held, reference.held_limit);
+    /// Makes all state equal to `reference`'s, copying only what was touched. `left_out` is for the leak check.
+    #[inline]
+    pub(crate) fn restore_without(&mut self, reference: &Self, left_out: Option<Step>) {
+        if left_out != Some(Step::Descriptors) {
+            self.descriptors.restore(&reference.descriptors);
+        }
+        if left_out != Some(Step::OpenFiles) {
+            self.open.restore(&reference.open);
+        }
+        if left_out != Some(Step::Streams) {
+            self.stdio.restore(&reference.stdio);
+        }
+        if left_out != Some(Step::HeldBytes) {
+            self.held = reference.held;
+        }
+        (self.limit, self.held_limit) = (reference.limit, reference.held_limit);
+    }
+
+    /// All state by table, for the leak check.
+    pub(crate) fn tables(&self) -> Vec<(&'static str, Box<dyn Debug + '_>)> {
+        // Without `..`: a new field does not compile until it is named here.
+        let Self {
+            descriptors,
+            open,
+            limit,
+            held,
+            held_limit,
+            stdio,
+        } = self;
+        vec![
+            ("descriptors", Box::new(descriptors.iter().collect::<Vec<_>>())),
+            ("open files", Box::new(open.iter().collect::<Vec<_>>())),
+            ("standard streams", Box::new(&**stdio)),
+            ("bytes held", Box::new((held, limit, held_limit))),
+        ]
     }
 }

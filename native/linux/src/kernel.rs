@@ -2,6 +2,8 @@
 //!
 //! The state is plain data. [`Kernel::snapshot`] is a clone; [`Kernel::restore`] copies back the parts that were touched since.
 
+mod restore;
+
 use crate::action::{Action, Stop};
 use crate::calls::Call;
 use crate::clock::{Clock, ClockBase};
@@ -16,6 +18,8 @@ use crate::stdio::{OutputMode, Stdio, StdioLimits};
 use crate::threads::Thread;
 use crate::tracked::{Slab, Tracked};
 use crate::vfs::{ROOT, Vfs};
+
+pub use restore::{Snapshot, Step};
 
 /// How to make a [`Kernel`].
 #[derive(Clone, Copy, Debug)]
@@ -102,10 +106,6 @@ pub struct Kernel {
     pub statistics: Statistics,
 }
 
-/// The state of a kernel at an instant.
-#[derive(Clone, Debug)]
-pub struct Snapshot(Kernel);
-
 impl Kernel {
     /// A kernel without a program.
     #[must_use]
@@ -187,69 +187,6 @@ impl Kernel {
         let old = std::mem::replace(&mut self.process.folder, folder);
         self.vfs.release(old);
         Ok(())
-    }
-
-    /// Takes the state to come back to. The kernel goes on from the same state.
-    pub fn snapshot(&mut self) -> Snapshot {
-        self.space.mark_clean();
-        self.threads.mark_clean();
-        self.files.mark_clean();
-        self.vfs.mark_clean();
-        self.process.mark_clean();
-        Snapshot(self.clone())
-    }
-
-    /// A kernel in the state of a snapshot.
-    #[must_use]
-    pub fn from_snapshot(snapshot: &Snapshot) -> Self {
-        snapshot.0.clone()
-    }
-
-    /// Goes back to the snapshot that this kernel took or was made from, copying what was touched since. Statistics stay.
-    pub fn restore(&mut self, snapshot: &Snapshot) {
-        let old = &snapshot.0;
-        self.space.restore(&old.space);
-        self.threads.restore(&old.threads);
-        self.files.restore(&old.files);
-        self.vfs.restore(&old.vfs);
-        self.process.restore(&old.process);
-        (self.current, self.loaded) = (old.current, old.loaded);
-        self.clock.clone_from(&old.clock);
-        self.random.clone_from(&old.random);
-        (self.in_flight, self.paused, self.calls_left) = (old.in_flight, old.paused, old.calls_left);
-        self.last_fault = old.last_fault;
-    }
-
-    /// The parts of the state that differ from a snapshot's: after [`Kernel::restore`], none.
-    #[must_use]
-    pub fn differences(&self, snapshot: &Snapshot) -> Vec<&'static str> {
-        let old = &snapshot.0;
-        let parts = [
-            ("address space", self.space == old.space),
-            ("threads", self.threads == old.threads),
-            (
-                "running thread",
-                (self.current, self.loaded) == (old.current, old.loaded),
-            ),
-            ("open files", self.files == old.files),
-            ("file system", self.vfs == old.vfs),
-            ("process", self.process == old.process),
-            ("clock", (&self.clock, self.paused) == (&old.clock, old.paused)),
-            ("randomness", self.random == old.random),
-            (
-                "limits",
-                (self.limits, self.calls_left) == (old.limits, old.calls_left),
-            ),
-            (
-                "request",
-                (self.in_flight, self.last_fault) == (old.in_flight, old.last_fault),
-            ),
-        ];
-        parts
-            .into_iter()
-            .filter(|&(_, same)| !same)
-            .map(|(part, _)| part)
-            .collect()
     }
 
     /// Begins a request: clocks and randomness are set anew, the input is there to be read, and a thread runs.

@@ -6,10 +6,12 @@ mod content;
 mod mounts;
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::errno::Errno;
 use crate::host_file::HostFile;
+use crate::kernel::Step;
 use crate::tracked::Slab;
 
 /// Longest path, in bytes with its NUL.
@@ -432,10 +434,34 @@ impl Vfs {
         self.nodes.mark_clean();
     }
 
-    /// Makes the tree equal to `reference`'s, copying only nodes that were touched.
-    pub fn restore(&mut self, reference: &Self) {
-        self.nodes.restore(&reference.nodes);
-        (self.memory_bytes, self.memory_limit) = (reference.memory_bytes, reference.memory_limit);
+    /// Makes the tree equal to `reference`'s, copying only nodes that were touched. `left_out` is for the leak check.
+    #[inline]
+    pub(crate) fn restore_without(&mut self, reference: &Self, left_out: Option<Step>) {
+        if left_out != Some(Step::FileTree) {
+            self.nodes.restore(&reference.nodes);
+        }
+        if left_out != Some(Step::FileBytes) {
+            self.memory_bytes = reference.memory_bytes;
+        }
+        self.memory_limit = reference.memory_limit;
+    }
+
+    /// All state by table, for the leak check.
+    pub(crate) fn tables(&self) -> Vec<(&'static str, Box<dyn Debug + '_>)> {
+        // Without `..`: a new field does not compile until it is named here.
+        let Self {
+            nodes,
+            memory_bytes,
+            memory_limit,
+            node_limit,
+        } = self;
+        vec![
+            ("file tree", Box::new(nodes.iter().collect::<Vec<_>>())),
+            (
+                "bytes of files",
+                Box::new((memory_bytes, memory_limit, node_limit)),
+            ),
+        ]
     }
 }
 

@@ -16,8 +16,8 @@ const SIGSEGV: i32 = 11;
 /// A machine of its own for one request at a time. Bound to the thread of its alarm.
 #[derive(Debug)]
 pub struct Instance {
-    program: Arc<Program>,
-    running: Running,
+    pub(crate) program: Arc<Program>,
+    pub(crate) running: Running,
 }
 
 /// What a request gave beside its outcome.

@@ -8,6 +8,7 @@
 
 mod clock;
 mod deno;
+mod inspect;
 mod instance;
 mod libraries;
 mod machine;
@@ -20,6 +21,8 @@ mod running;
 mod spec;
 
 pub use deno::deno_spec;
+#[doc(hidden)]
+pub use inspect::{LeftOut, Tables};
 pub use instance::Instance;
 pub use libraries::library_mounts;
 pub use machine::Guest;

@@ -47,3 +47,5 @@ pub use space::{Access, Backing, PageFault, Space};
 pub use sys::monotonic_ns;
 pub use vcpu::{CpuState, Exception, Exit, Registers, XsaveArea};
 pub use vm::{ResetReport, Vm};
+#[doc(hidden)]
+pub use vm::{ResetStep, Unreachable};

@@ -11,6 +11,7 @@
 
 mod compare;
 mod exits;
+mod inspect;
 mod setup;
 
 use std::cell::Cell;
@@ -25,6 +26,7 @@ use crate::layout::*;
 use crate::memory::Memory;
 use crate::probe::Entry;
 use crate::stubs::OUT_LENGTH;
+use crate::vm::ResetStep;
 
 pub(crate) use compare::Reference;
 use setup::{code_segment, cpu_bits, data_segment, level_counter, user_sregs};
@@ -193,11 +195,21 @@ impl Vcpu {
         })
     }
 
-    /// Puts the vCPU into ring 3 with exactly this state, whatever it did before. `area` is the state's `xsave`.
-    pub fn load(&mut self, state: &CpuState, area: &kvm_xsave) -> Result<()> {
-        self.set_registers(&state.registers);
-        self.set_bases(state.fs_base, state.gs_base);
-        self.rest = Rest::Ring3;
+    /// Puts the vCPU into ring 3 with exactly this state, whatever it did before. `area` is the state's `xsave`. `left_out` is
+    /// for the leak check.
+    #[inline]
+    pub fn load(&mut self, state: &CpuState, area: &kvm_xsave, left_out: Option<ResetStep>) -> Result<()> {
+        if left_out != Some(ResetStep::Integers) {
+            self.set_registers(&state.registers);
+        }
+        if left_out != Some(ResetStep::Segments) {
+            // Marks all system registers to be loaded with the bases.
+            self.set_bases(state.fs_base, state.gs_base);
+            self.rest = Rest::Ring3;
+        }
+        if left_out == Some(ResetStep::Vectors) {
+            return Ok(());
+        }
         self.set_area(area)
     }
 

@@ -1,5 +1,6 @@
 //! A machine: one vCPU, one address space, the slots between them and KVM; fork and reset.
 
+mod inspect;
 mod reset;
 mod slots;
 
@@ -21,8 +22,9 @@ use crate::stubs;
 use crate::sys::{self, Mapping};
 use crate::vcpu::{Exit, Registers, Vcpu, XsaveArea, xsave_area};
 
+pub use inspect::Unreachable;
 use reset::Fork;
-pub use reset::ResetReport;
+pub use reset::{ResetReport, ResetStep};
 use slots::BOOT_SLOT;
 
 /// A machine that boots, or a fork of a snapshot.

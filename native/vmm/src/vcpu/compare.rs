@@ -1,6 +1,6 @@
 //! The strict check of registers after a reset.
 
-use kvm_bindings::{Msrs, kvm_msr_entry, kvm_sregs};
+use kvm_bindings::kvm_sregs;
 
 use super::setup::{MSR_CSTAR, MSR_LSTAR, MSR_SFMASK, MSR_STAR};
 use super::{CpuState, Vcpu};
@@ -9,7 +9,7 @@ use crate::memory::Memory;
 
 impl Vcpu {
     /// Makes KVM take the registers that wait in the shared page, without running the program.
-    fn apply(&mut self, memory: &mut Memory) -> Result<()> {
+    pub fn apply(&mut self, memory: &mut Memory) -> Result<()> {
         self.prepare(memory, false)?;
         self.fd.get_kvm_run().immediate_exit = 1;
         match self.fd.run() {
@@ -53,19 +53,10 @@ impl Vcpu {
         sregs.cr2 = 0;
         let debug = self.fd.get_debug_regs().map_err(kvm("read debug registers"))?;
         let xcrs = self.fd.get_xcrs().map_err(kvm("read XCR0"))?;
-        let mut msrs = Vec::new();
-        for index in COMPARED_MSRS {
-            let one = [kvm_msr_entry {
-                index,
-                ..Default::default()
-            }];
-            let mut one = Msrs::from_entries(&one).map_err(|_| Error::Broken {
-                what: "an MSR list of one entry",
-            })?;
-            if self.fd.get_msrs(&mut one).is_ok_and(|n| n == 1) {
-                msrs.push((index, one.as_slice()[0].data));
-            }
-        }
+        let msrs = COMPARED_MSRS
+            .iter()
+            .filter_map(|index| Some((*index, self.msr(*index)?)))
+            .collect();
         Ok(Reference {
             sregs,
             debug: (debug.db, debug.dr7),

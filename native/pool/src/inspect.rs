@@ -1,0 +1,60 @@
+//! What the leak check needs of an instance: a look at everything, and a reset that leaves a step out. No request uses it.
+
+use std::fmt::Debug;
+
+use mayfly_linux::kernel::Step;
+use mayfly_vmm::{ResetStep, Vm};
+
+use crate::instance::Instance;
+
+/// A step of the reset of machine and kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeftOut {
+    /// One of the machine's.
+    Machine(ResetStep),
+    /// One of the kernel's.
+    Kernel(Step),
+}
+
+impl LeftOut {
+    /// All steps.
+    pub fn all() -> impl Iterator<Item = LeftOut> {
+        let machine = ResetStep::ALL.into_iter().map(LeftOut::Machine);
+        machine.chain(Step::ALL.into_iter().map(LeftOut::Kernel))
+    }
+}
+
+/// The kernel's tables by name, each to be printed.
+pub type Tables<'a> = Vec<(&'static str, Box<dyn Debug + 'a>)>;
+
+impl Instance {
+    /// A reset without one of its steps. The instance is to be dropped afterwards.
+    #[doc(hidden)]
+    pub fn reset_without(&mut self, left_out: LeftOut) -> mayfly_vmm::Result<()> {
+        let (machine, kernel) = match left_out {
+            LeftOut::Machine(step) => (Some(step), None),
+            LeftOut::Kernel(step) => (None, Some(step)),
+        };
+        let running = &mut self.running;
+        running.kernel.restore_without(&self.program.kernel, kernel);
+        running.guest.vm().reset_without(machine).map(drop)
+    }
+
+    /// The machine.
+    #[doc(hidden)]
+    pub fn machine(&mut self) -> &mut Vm {
+        self.running.guest.vm()
+    }
+
+    /// The kernel's tables as they are now.
+    #[doc(hidden)]
+    pub fn tables(&self) -> Tables<'_> {
+        self.running.kernel.tables()
+    }
+
+    /// The kernel's tables in the snapshot.
+    #[doc(hidden)]
+    pub fn snapshot_tables(&self) -> Tables<'_> {
+        self.program.kernel.tables()
+    }
+}
