@@ -141,7 +141,7 @@ function report(
 function toHooks({ bus }: App): IsolationHooks {
   return {
     boot: (program) => emit(bus, 'isolate:boot', { program }),
-    ready: (program, bootMs) => emit(bus, 'isolate:ready', { program, bootMs }),
+    ready: (program, how) => emit(bus, 'isolate:ready', { program, ...how }),
     rejected: (program, limit) => emit(bus, 'isolate:rejected', { program, limit }),
     complete: (program, completion) => {
       const kind = COMPLETION_KINDS[completion.outcome] ?? 'isolate:crash'

@@ -54,6 +54,8 @@ export interface IsolateMetadata {
   readonly exits?: number
   readonly dirtyPages?: number
   readonly bootMs?: number
+  /** The warm-up was long enough: requests run as fast as at its end. */
+  readonly settled?: boolean
   readonly limit?: number
   readonly call?: string
   readonly reason?: string

@@ -8,6 +8,7 @@
  * runIsolated(handler, ctx) -> frame -> machine -> frame -> Response
  * ```
  */
+import { pooledMap } from '@std/async'
 import type { RequestState } from '../context/state.ts'
 import { HttpError } from '../errors/http_error.ts'
 import { toResponse } from './answer_to_context.ts'
@@ -24,7 +25,7 @@ import { FrameError, HEADER_MAX } from './wire.ts'
 /** What the isolation tells of itself; hooks must not throw. Times are in the unit that their names end with. */
 export interface IsolationHooks {
   boot?: (program: string) => void
-  ready?: (program: string, bootMs: number) => void
+  ready?: (program: string, how: Pick<BootedProgram, 'bootMs' | 'settled'>) => void
   /** Every request that came out of a machine, with how it ended. */
   complete?: (program: string, completion: Completion) => void
   /** The queue was full. */
@@ -92,7 +93,7 @@ export async function loadPrograms(
   const failed = new Map(failures.map(({ route, error }) => [route.file, error]))
   const programs = new Map<string, RunningProgram>()
   const handlers = new Map<string, IsolatedHandler>()
-  for (const plan of plans) {
+  const load = async (plan: Program) => {
     try {
       const running = isolation.programs.get(plan.hash) ?? await boot(isolation, plan)
       programs.set(plan.hash, running)
@@ -101,6 +102,7 @@ export async function loadPrograms(
       for (const { route } of plan.handlers) failed.set(route.file, error as Error)
     }
   }
+  for await (const _ of pooledMap(isolation.options.vms, plans, load));
   return { handlers, programs, failures: failed }
 }
 
@@ -177,7 +179,8 @@ async function submit(
 async function boot({ options, machines }: Isolation, plan: Program): Promise<RunningProgram> {
   options.hooks.boot?.(plan.id)
   const booted = await machines.boot(plan)
-  options.hooks.ready?.(plan.id, booted.bootMs)
+  const { bootMs, settled } = booted
+  options.hooks.ready?.(plan.id, { bootMs, settled })
   return { plan, booted }
 }
 

@@ -20,7 +20,10 @@ export interface MachinesOptions {
 export interface BootedProgram {
   /** Frame that answers `describe`. */
   readonly description: Uint8Array<ArrayBuffer>
+  /** Milliseconds until it took requests. */
   readonly bootMs: number
+  /** Whether requests run as fast as at the end of the warm-up; undefined where there is none. */
+  readonly settled?: boolean
 }
 
 /** A pool of what runs programs. */

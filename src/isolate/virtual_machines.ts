@@ -1,18 +1,12 @@
 /** Programs in virtual machines: the native library, its pool, and what a program is booted from. */
+import { bootWarm, type WarmProgram } from './boot.ts'
 import { buildLibrary } from './ffi/build.ts'
-import { BootError, IsolationUnavailableError } from './ffi/errors.ts'
+import { IsolationUnavailableError } from './ffi/errors.ts'
 import { NativeLibrary } from './ffi/library.ts'
 import { NativePool, type SubmitOptions } from './ffi/native_pool.ts'
-import { NativeProgram } from './ffi/native_program.ts'
-import type { ProgramSpec } from './ffi/spec.ts'
+import type { NativeProgram } from './ffi/native_program.ts'
 import type { BootedProgram, Completion, Machines, MachinesOptions } from './machines.ts'
-import { GUEST_PATH, type Program } from './program.ts'
-import { encodeControl } from './request_frame.ts'
-
-/** Memory of Deno itself beside that of a request. */
-const BASE_BYTES = 64 << 20
-const LOG_BYTES = 64 << 10
-const BOOT_MS = 60_000
+import type { Program } from './program.ts'
 
 /**
  * Builds and loads the native library and starts the machines' threads. Rejects with `IsolationUnavailableError` where no virtual
@@ -34,12 +28,13 @@ class SnapshotProgram implements BootedProgram {
   readonly native: NativeProgram
   readonly description: Uint8Array<ArrayBuffer>
   readonly bootMs: number
+  readonly settled: boolean
 
-  constructor(native: NativeProgram) {
-    const { bootUs, warmupUs } = native.report
+  constructor({ native, bootMs, settled }: WarmProgram) {
     this.native = native
     this.description = native.answer(0)
-    this.bootMs = (bootUs + warmupUs) / 1000
+    this.bootMs = bootMs
+    this.settled = settled
   }
 }
 
@@ -56,9 +51,8 @@ class VirtualMachines implements Machines {
   }
 
   async boot(plan: Program): Promise<BootedProgram> {
-    const native = await bootWarm(this.#library, plan)
-    this.#pool.prepare(native)
-    const program = new SnapshotProgram(native)
+    const program = new SnapshotProgram(await bootWarm(this.#library, plan))
+    this.#pool.prepare(program.native)
     this.#programs.add(program)
     return program
   }
@@ -80,44 +74,5 @@ class VirtualMachines implements Machines {
     await this.#pool.close()
     for (const { native } of this.#programs) await native.close()
     this.#library.close()
-  }
-}
-
-/** A handler that ends the program in its warm-up must not take the others with it: then all of them start cold. */
-async function bootWarm(library: NativeLibrary, plan: Program): Promise<NativeProgram> {
-  try {
-    return await NativeProgram.boot(library, toSpec(plan, plan.warmup))
-  } catch (error) {
-    if (!(error instanceof BootError) || plan.warmup.length === 0) throw error
-    const files = [...new Set(plan.handlers.map(({ route }) => route.file))].join(', ')
-    console.error(
-      `mayfly: the warm-up of ${files} failed, they start without it (warmup: 0 for the one at fault): ${error.message}`,
-    )
-    return await NativeProgram.boot(library, toSpec(plan, []))
-  }
-}
-
-/** Stock Deno on the bundle, with its own libraries and nothing else of the host. */
-function toSpec(plan: Program, warmup: Program['warmup']): ProgramSpec {
-  const deno = Deno.execPath()
-  return {
-    path: '/bin/deno',
-    args: ['deno', ...plan.args],
-    env: plan.env,
-    mounts: [{ guest: '/bin/deno', host: deno }],
-    libraries: [deno],
-    files: [{ guest: GUEST_PATH, bytes: plan.bundle.code }],
-    draws: true,
-    limits: {
-      memoryBytes: BASE_BYTES + plan.options.memoryMb * (1 << 20),
-      outputBytes: plan.options.outputBytes,
-      logBytes: LOG_BYTES,
-      bootMs: BOOT_MS,
-    },
-    warmup: [
-      { frame: encodeControl({ control: 'describe' }), runs: 1, tell: true },
-      ...warmup.map(({ frame, count }) => ({ frame, runs: count, group: 1 })),
-      { frame: encodeControl({ control: 'renew' }), runs: 1, group: 2 },
-    ],
   }
 }

@@ -14,6 +14,8 @@ export interface WarmupTarget {
 
 /** A frame and how often it runs. The frames of a program run in turn, until their counts are used up. */
 export interface Warmup {
+  /** Number of its handler. */
+  readonly handler: number
   readonly frame: Uint8Array<ArrayBuffer>
   readonly count: number
 }
@@ -139,7 +141,7 @@ function toFrames(
       peer: '127.0.0.1',
     }
     const share = Math.floor((count + CLIENTS.length - 1 - index) / CLIENTS.length)
-    if (share > 0) frames.push({ frame: encodeRequest(head, bytes), count: share })
+    if (share > 0) frames.push({ handler, frame: encodeRequest(head, bytes), count: share })
   }
   return frames
 }

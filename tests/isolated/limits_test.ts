@@ -86,17 +86,21 @@ testIsolated('events of misdeeds say of what kind they are', async () => {
   }
 })
 
-testIsolated('a handler that ends its warm-up leaves the other routes of its program at work', async () => {
-  const site = openSite('cold')
-  try {
-    for (let i = 0; i < 2; i++) {
-      assertEquals((await site.ask('/fine')).text, 'fine')
-      assertEquals(await problemOf(site, '/exit'), { status: 502, type: 'isolation-crash' })
+testIsolated(
+  'handlers that end their warm-up, or do not end it, start cold and leave the others at work',
+  async () => {
+    const site = openSite('cold', { isolate: { vms: 1, timeoutMs: 500 } })
+    try {
+      for (let i = 0; i < 2; i++) {
+        assertEquals((await site.ask('/fine')).text, 'fine')
+        assertEquals(await problemOf(site, '/exit'), { status: 502, type: 'isolation-crash' })
+        assertEquals((await site.ask('/loop')).text, 'looped')
+      }
+    } finally {
+      await site.close()
     }
-  } finally {
-    await site.close()
-  }
-})
+  },
+)
 
 Deno.test('isolate: false refuses isolated routes with 503 and serves the others', async () => {
   const site = openSite('context', { isolate: false })

@@ -111,6 +111,9 @@ testIsolated('a worker in a machine harms nobody', async () => {
 testIsolated('the machines tell of their boot and of each request', () => {
   const kinds = new Set(site.events.map(({ kind }) => kind))
   assert(kinds.has('isolate:boot') && kinds.has('isolate:ready') && kinds.has('isolate:complete'))
+  const ready = site.events.find(({ kind }) => kind === 'isolate:ready')
+  assert(ready?.kind === 'isolate:ready' && ready.metadata.bootMs! > 0)
+  assertEquals(typeof ready.metadata.settled, 'boolean')
   const event = site.events.findLast(({ kind }) => kind === 'isolate:complete')
   assert(event?.kind === 'isolate:complete')
   const { program, vm, queueMicros, runMicros, resetMicros, dirtyPages } = event.metadata

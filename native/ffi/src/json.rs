@@ -30,6 +30,12 @@ pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, String)>) -> Strin
     format!("{{{}}}", members.join(","))
 }
 
+/// An array of values that are JSON already.
+pub fn array(values: impl IntoIterator<Item = String>) -> String {
+    let values: Vec<String> = values.into_iter().collect();
+    format!("[{}]", values.join(","))
+}
+
 /// Nanoseconds as microseconds.
 pub fn micros(nanoseconds: u64) -> String {
     format!("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000)
@@ -51,5 +57,6 @@ mod tests {
             r#"{"a":1002.003,"b":"x"}"#
         );
         assert_eq!(object([]), "{}");
+        assert_eq!(array(["1".into(), "{}".into()]), "[1,{}]");
     }
 }

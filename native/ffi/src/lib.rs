@@ -79,7 +79,7 @@ exports! {
         Ok(0)
     }
 
-    /// How a boot went as JSON, or why it failed as words.
+    /// How a boot went or why it failed, as JSON.
     fn mayfly_program_text(program: i32, text: *mut u8, capacity: u32) {
         let words = PROGRAMS.get(program)?.text()?;
         // SAFETY: the caller's promise.

@@ -5,11 +5,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mayfly_pool::{BootError, Program};
+use mayfly_pool::{BootError, Program, Trial, WarmupRequest, try_out};
 use mayfly_vmm::{Error, Host};
 
 use crate::abi::{Fault, Status, fault, words};
-use crate::json::{micros, object};
+use crate::json::{array, micros, object, string};
 use crate::spec::Description;
 use crate::warmup::Plan;
 
@@ -27,11 +27,23 @@ enum State {
     Ready {
         program: Arc<Program>,
         answers: Vec<Vec<u8>>,
+        tried: Vec<Tried>,
     },
     Failed {
         status: Status,
         text: String,
+        /// The warm-up frame at fault.
+        entry: Option<usize>,
     },
+}
+
+/// A warm-up frame before and after the snapshot.
+#[derive(Debug)]
+struct Tried {
+    entry: usize,
+    /// Nanoseconds of its quickest run in the warm-up.
+    warm_ns: u64,
+    trial: Trial,
 }
 
 impl BootedProgram {
@@ -49,6 +61,7 @@ impl BootedProgram {
                 let state = result.unwrap_or_else(|panic| State::Failed {
                     status: Status::Panic,
                     text: format!("boot the program: internal error: {}", words(&*panic)),
+                    entry: None,
                 });
                 *theirs.lock() = state;
                 theirs.over.notify_all();
@@ -68,7 +81,7 @@ impl BootedProgram {
         loop {
             match &*state {
                 State::Ready { .. } => return Ok(()),
-                State::Failed { status, text } => return Err(fault(*status, text)),
+                State::Failed { status, text, .. } => return Err(fault(*status, text)),
                 State::Booting => {}
             }
             let left = end.saturating_duration_since(Instant::now());
@@ -84,17 +97,20 @@ impl BootedProgram {
     pub fn program(&self) -> Result<Arc<Program>, Fault> {
         match &*self.lock() {
             State::Ready { program, .. } => Ok(program.clone()),
-            State::Failed { status, text } => Err(fault(*status, text)),
+            State::Failed { status, text, .. } => Err(fault(*status, text)),
             State::Booting => Err(fault(Status::NotReady, "use a program: it still boots")),
         }
     }
 
-    /// How the boot went as JSON, or why it failed as plain words.
+    /// How the boot went as JSON, or why it failed: a message, and the index of the warm-up frame at fault or null.
     pub fn text(&self) -> Result<String, Fault> {
         match &*self.lock() {
-            State::Failed { text, .. } => Ok(text.clone()),
+            State::Failed { text, entry, .. } => Ok(object([
+                ("message", string(text)),
+                ("entry", entry.map_or("null".into(), |i| i.to_string())),
+            ])),
             State::Booting => Err(fault(Status::NotReady, "read a boot's report: it still boots")),
-            State::Ready { program, .. } => {
+            State::Ready { program, tried, .. } => {
                 let r = program.report();
                 Ok(object([
                     ("bootUs", micros(r.boot_ns)),
@@ -102,6 +118,7 @@ impl BootedProgram {
                     ("warmupRequests", r.warmup_requests.to_string()),
                     ("exits", r.exits.to_string()),
                     ("memoryBytes", r.memory_bytes.to_string()),
+                    ("trials", array(tried.iter().map(Tried::to_json))),
                 ]))
             }
         }
@@ -117,7 +134,7 @@ impl BootedProgram {
                 );
                 fault(Status::BadArgument, text)
             }),
-            State::Failed { status, text } => Err(fault(*status, text)),
+            State::Failed { status, text, .. } => Err(fault(*status, text)),
             State::Booting => Err(fault(
                 Status::NotReady,
                 "read an answer of the warm-up: it still boots",
@@ -126,18 +143,36 @@ impl BootedProgram {
     }
 }
 
+impl Tried {
+    fn to_json(&self) -> String {
+        object([
+            ("entry", self.entry.to_string()),
+            ("warmUs", micros(self.warm_ns)),
+            ("runUs", micros(self.trial.run_ns)),
+            ("resetUs", micros(self.trial.reset_ns)),
+            ("dirtyPages", self.trial.dirty_pages.to_string()),
+        ])
+    }
+}
+
 fn boot(description: Description) -> State {
     let Description { spec, mut warmup } = description;
     let result = host().and_then(|host| {
-        let mut next = |last: Option<(&mayfly_pool::Outcome, u64)>| step(&mut warmup, last);
-        Program::boot(&host, &spec, &mut next)
+        let mut next = |last: Option<(&[u8], u64)>| step(&mut warmup, last);
+        let program = Arc::new(Program::boot(&host, &spec, &mut next)?);
+        let tried = try_warm(&program, &warmup)?;
+        Ok((program, tried))
     });
     match result {
-        Ok(program) => State::Ready {
-            program: Arc::new(program),
+        Ok((program, tried)) => State::Ready {
+            program,
             answers: warmup.into_answers(),
+            tried,
         },
         Err(e) => State::Failed {
+            entry: matches!(e, BootError::Ended { .. })
+                .then(|| warmup.last())
+                .flatten(),
             status: match e {
                 BootError::Machine(Error::Unavailable(_)) => Status::Unavailable,
                 BootError::Machine(_)
@@ -150,9 +185,26 @@ fn boot(description: Description) -> State {
     }
 }
 
-fn step(warmup: &mut Plan, last: Option<(&mayfly_pool::Outcome, u64)>) -> Option<Vec<u8>> {
-    if let Some((outcome, _)) = last {
-        warmup.hear(outcome);
+/// Tries out the frames that forks rehearse. Those without an answer there are left out.
+fn try_warm(program: &Arc<Program>, warmup: &Plan) -> Result<Vec<Tried>, BootError> {
+    let rehearsed = warmup.rehearsed();
+    let requests: Vec<_> = rehearsed.iter().map(|(_, r, _)| r.clone()).collect();
+    let trials = try_out(program, &requests)?;
+    let both = rehearsed.into_iter().zip(trials);
+    Ok(both
+        .filter_map(|((entry, _, warm_ns), trial)| {
+            Some(Tried {
+                entry,
+                warm_ns,
+                trial: trial?,
+            })
+        })
+        .collect())
+}
+
+fn step(warmup: &mut Plan, last: Option<(&[u8], u64)>) -> Option<WarmupRequest> {
+    if let Some((answer, ns)) = last {
+        warmup.hear(answer, ns);
     }
     warmup.next()
 }
@@ -190,7 +242,8 @@ mod tests {
             [Status::BootFailed, Status::Unavailable].contains(&fault.status),
             "{fault:?}"
         );
-        assert_eq!(booted.text().unwrap(), fault.text);
+        let told = object([("message", string(&fault.text)), ("entry", "null".into())]);
+        assert_eq!(booted.text().unwrap(), told);
         assert_eq!(booted.program().unwrap_err().status, fault.status);
         assert_eq!(booted.answer(0).unwrap_err().status, fault.status);
     }

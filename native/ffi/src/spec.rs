@@ -5,7 +5,7 @@
 //! ```
 //! A pair in a payload (mount, file) is the length of its first half as a u32, then both halves.
 
-use mayfly_pool::{Limits, Mount, Spec, library_mounts};
+use mayfly_pool::{Limits, Mount, Spec, WarmupRequest, library_mounts};
 use mayfly_wire::{BODY_MAX, Kind, Limits as FrameLimits, Progress, progress};
 
 use crate::abi::{Fault, Status, fault, numbers};
@@ -17,6 +17,10 @@ pub const VERSION: u32 = 1;
 const ITEMS_MAX: usize = 100_000;
 /// Most runs of one warm-up frame.
 const RUNS_MAX: u32 = 1_000_000;
+/// Mark of a warm-up frame: its last answer is kept.
+const KEEP_ANSWER: u32 = 1;
+/// Mark of a warm-up frame: forks rehearse it, and it is tried out after the boot.
+const REHEARSE: u32 = 2;
 
 numbers! {
     /// What an item is.
@@ -39,7 +43,7 @@ numbers! {
         Libraries = 8 "libraries",
         /// Memory u64, output u32, log u32, boot time in nanoseconds u64.
         Limits = 9 "limits",
-        /// Runs u32, group u32, tell u32 (1: keep the answer), frame.
+        /// Runs u32, group u32, marks u32 ([`KEEP_ANSWER`], [`REHEARSE`]), milliseconds for one run u32 and for all runs u32, frame.
         Warmup = 10 "warmup",
         /// Empty: the program answers draw frames, and its generators are brought to their next seed before the snapshot.
         Draws = 11 "draws",
@@ -157,18 +161,24 @@ fn limits(payload: &[u8]) -> Result<Limits, Fault> {
 
 fn warmup(payload: &[u8]) -> Result<Entry, Fault> {
     let mut r = Reader { rest: payload };
-    let (runs, group, tell) = (r.number()?, r.number()?, r.number()?);
-    if runs > RUNS_MAX || tell > 1 {
+    let (runs, group, marks) = (r.number()?, r.number()?, r.number()?);
+    let (timeout_ms, budget_ms) = (r.number()?, r.number()?);
+    if runs > RUNS_MAX || marks > KEEP_ANSWER | REHEARSE {
         return Err(wrong(format!(
-            "warm-up of {runs} runs, tell {tell}, want at most {RUNS_MAX} and 1"
+            "warm-up of {runs} runs, marks {marks}, want at most {RUNS_MAX} and 3"
         )));
     }
     check_frame(r.rest)?;
     Ok(Entry {
-        frame: r.rest.to_vec(),
+        request: WarmupRequest {
+            frame: r.rest.to_vec(),
+            rehearsed: marks & REHEARSE != 0,
+            timeout_ns: u64::from(timeout_ms) * 1_000_000,
+        },
         runs,
+        budget_ns: u64::from(budget_ms) * 1_000_000,
         group,
-        tell: tell == 1,
+        tell: marks & KEEP_ANSWER != 0,
     })
 }
 
@@ -273,7 +283,9 @@ mod tests {
             &2000u32.to_le_bytes(),
             &5_000_000_000u64.to_le_bytes(),
         ];
-        let warm = [3u32, 1, 1].map(u32::to_le_bytes).concat();
+        let warm = [3u32, 1, KEEP_ANSWER | REHEARSE, 200, 400]
+            .map(u32::to_le_bytes)
+            .concat();
         [
             VERSION.to_le_bytes().to_vec(),
             item(Tag::Path, b"/program"),
@@ -306,10 +318,16 @@ mod tests {
             (l.memory_bytes, l.output_bytes, l.log_bytes, l.boot_ns),
             (64 << 20, 1000, 2000, 5_000_000_000)
         );
-        assert_eq!(
-            std::iter::from_fn(|| warmup.next()).collect::<Vec<_>>(),
-            [frame(), frame(), frame()]
-        );
+        let mut runs = 0;
+        while let Some(request) = warmup.next() {
+            assert_eq!(request.frame, frame());
+            assert_eq!((request.rehearsed, request.timeout_ns), (true, 200_000_000));
+            warmup.hear(b"answer", 200_000_000);
+            runs += 1;
+        }
+        // The time for all is up before the third.
+        assert_eq!(runs, 2);
+        assert_eq!(warmup.into_answers(), [b"answer"]);
     }
 
     #[test]

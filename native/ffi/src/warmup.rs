@@ -1,14 +1,17 @@
-//! The order of warm-up requests: group after group, and in a group the frames in turn until each has run as often as wanted.
+//! The order of warm-up requests: group after group, and in a group the frames in turn until each has run as often as wanted or
+//! has used up its time.
 
-use mayfly_pool::Outcome;
+use mayfly_pool::WarmupRequest;
 
 /// A frame of the warm-up.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// The request frame.
-    pub frame: Vec<u8>,
+    /// What runs.
+    pub request: WarmupRequest,
     /// How often it runs.
     pub runs: u32,
+    /// Time for all runs together, in nanoseconds; none begins after it.
+    pub budget_ns: u64,
     /// Neighbours of equal number run in turn.
     pub group: u32,
     /// Its last answer is kept.
@@ -19,38 +22,53 @@ pub struct Entry {
 #[derive(Debug)]
 pub struct Plan {
     entries: Vec<Entry>,
-    /// Runs left, by entry.
-    left: Vec<u32>,
+    progress: Vec<Progress>,
     /// The first entry of the group that runs.
     start: usize,
     /// The entry that ran last, if any.
     last: Option<usize>,
-    answers: Vec<Vec<u8>>,
+}
+
+/// How far an entry is.
+#[derive(Clone, Debug)]
+struct Progress {
+    runs_left: u32,
+    spent_ns: u64,
+    /// Of its quickest run.
+    quickest_ns: u64,
+    answer: Vec<u8>,
 }
 
 impl Plan {
     /// A plan over the entries, in their order.
     pub fn new(entries: Vec<Entry>) -> Plan {
+        let begin = |e: &Entry| Progress {
+            runs_left: e.runs,
+            spent_ns: 0,
+            quickest_ns: u64::MAX,
+            answer: Vec::new(),
+        };
         Plan {
-            left: entries.iter().map(|e| e.runs).collect(),
-            answers: vec![Vec::new(); entries.len()],
+            progress: entries.iter().map(begin).collect(),
             entries,
             start: 0,
             last: None,
         }
     }
 
-    /// Hears how the last frame went.
-    pub fn hear(&mut self, outcome: &Outcome) {
-        if let (Some(last), Outcome::Answered(answer)) = (self.last, outcome)
-            && self.entries[last].tell
-        {
-            self.answers[last].clone_from(answer);
+    /// Hears the answer to the last frame, and the nanoseconds that it took.
+    pub fn hear(&mut self, answer: &[u8], ns: u64) {
+        let Some(last) = self.last else { return };
+        let progress = &mut self.progress[last];
+        progress.spent_ns = progress.spent_ns.saturating_add(ns);
+        progress.quickest_ns = progress.quickest_ns.min(ns);
+        if self.entries[last].tell {
+            progress.answer = answer.to_vec();
         }
     }
 
-    /// The next frame to run.
-    pub fn next(&mut self) -> Option<Vec<u8>> {
+    /// The next request to run.
+    pub fn next(&mut self) -> Option<WarmupRequest> {
         while let Some(first) = self.entries.get(self.start) {
             let group = first.group;
             let length = self.entries[self.start..]
@@ -59,20 +77,40 @@ impl Plan {
                 .count();
             let end = self.start + length;
             let after = self.last.map_or(0, |last| (last + 1).saturating_sub(self.start));
-            let turn = (0..length).map(|i| self.start + (after + i) % length);
-            if let Some(index) = turn.into_iter().find(|i| self.left[*i] > 0) {
-                self.left[index] -= 1;
+            let mut turn = (0..length).map(|i| self.start + (after + i) % length);
+            if let Some(index) = turn.find(|i| self.is_due(*i)) {
+                self.progress[index].runs_left -= 1;
                 self.last = Some(index);
-                return Some(self.entries[index].frame.clone());
+                return Some(self.entries[index].request.clone());
             }
             self.start = end;
         }
         None
     }
 
+    fn is_due(&self, index: usize) -> bool {
+        let progress = &self.progress[index];
+        progress.runs_left > 0 && progress.spent_ns < self.entries[index].budget_ns
+    }
+
+    /// Index of the entry that ran last.
+    pub fn last(&self) -> Option<usize> {
+        self.last
+    }
+
+    /// Indices of the entries that forks rehearse and that ran, with their requests and the nanoseconds of their quickest runs.
+    pub fn rehearsed(&self) -> Vec<(usize, WarmupRequest, u64)> {
+        let ran =
+            |(i, p): &(usize, &Progress)| self.entries[*i].request.rehearsed && p.quickest_ns < u64::MAX;
+        let progress = self.progress.iter().enumerate().filter(ran);
+        progress
+            .map(|(i, p)| (i, self.entries[i].request.clone(), p.quickest_ns))
+            .collect()
+    }
+
     /// The answers that were asked for, by entry; empty where none was.
     pub fn into_answers(self) -> Vec<Vec<u8>> {
-        self.answers
+        self.progress.into_iter().map(|p| p.answer).collect()
     }
 }
 
@@ -82,8 +120,12 @@ mod tests {
 
     fn plan(entries: &[(u8, u32, u32, bool)]) -> Plan {
         let entry = |&(byte, runs, group, tell): &(u8, u32, u32, bool)| Entry {
-            frame: vec![byte],
+            request: WarmupRequest {
+                rehearsed: byte == b'a',
+                ..WarmupRequest::new(vec![byte])
+            },
             runs,
+            budget_ns: 100,
             group,
             tell,
         };
@@ -91,7 +133,7 @@ mod tests {
     }
 
     fn order(mut plan: Plan) -> String {
-        std::iter::from_fn(|| plan.next().map(|f| char::from(f[0]))).collect()
+        std::iter::from_fn(|| plan.next().map(|r| char::from(r.frame[0]))).collect()
     }
 
     #[test]
@@ -113,10 +155,25 @@ mod tests {
     fn last_answers_of_frames_that_tell_are_kept() {
         let mut plan = plan(&[(b'a', 2, 0, true), (b'b', 1, 0, false)]);
         let mut round = 0;
-        while let Some(frame) = plan.next() {
+        while let Some(WarmupRequest { frame, .. }) = plan.next() {
             round += 1;
-            plan.hear(&Outcome::Answered(vec![frame[0], round]));
+            plan.hear(&[frame[0], round], 1);
         }
         assert_eq!(plan.into_answers(), [vec![b'a', 3], vec![]]);
+    }
+
+    #[test]
+    fn an_entry_ends_with_its_time_and_its_quickest_run_is_known() {
+        let mut plan = plan(&[(b'a', 9, 0, false), (b'b', 2, 0, false)]);
+        let mut ran = String::new();
+        while let Some(WarmupRequest { frame, .. }) = plan.next() {
+            ran.push(char::from(frame[0]));
+            plan.hear(&[], 40 - ran.len() as u64);
+        }
+        // 39 + 37 + 35 are over 100.
+        assert_eq!(ran, "ababa");
+        let told: Vec<_> = plan.rehearsed().iter().map(|(i, _, ns)| (*i, *ns)).collect();
+        assert_eq!(told, [(0, 35)]);
+        assert_eq!(plan.last(), Some(0));
     }
 }

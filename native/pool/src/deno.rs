@@ -11,8 +11,11 @@ const BINARY: &str = "/bin/deno";
 /// Where the guest sees the bundle.
 const BUNDLE: &str = "/app/main.js";
 
-/// Runs a bundled JavaScript module under the unmodified `deno` binary: no permission, no configuration, no cache, no network, one
-/// V8 thread. The module reads frames from fd 0 and writes frames to fd 1.
+/// One thread, and no inlining in the middle tier: a hot loop that Maglev has inlined into a function that runs once a request never
+/// reaches TurboFan (seen: 450 us instead of 120).
+const V8_FLAGS: &str = "--v8-flags=--single-threaded,--no-maglev-inlining";
+
+/// Runs a bundled JavaScript module under the unmodified `deno` binary: no permission, no configuration, no cache, no network. The module reads frames from fd 0 and writes frames to fd 1.
 pub fn deno_spec(binary: &Path, bundle: Vec<u8>, limits: Limits) -> Spec {
     let flags = [
         "run",
@@ -23,7 +26,7 @@ pub fn deno_spec(binary: &Path, bundle: Vec<u8>, limits: Limits) -> Spec {
         "--no-npm",
         "--no-remote",
         "--no-check",
-        "--v8-flags=--single-threaded",
+        V8_FLAGS,
     ];
     let mut arguments = vec!["deno".to_owned()];
     arguments.extend(flags.map(str::to_owned));

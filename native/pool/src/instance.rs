@@ -128,7 +128,7 @@ impl Instance {
         self.running.guest.vm().check()
     }
 
-    /// Runs the warm-up's last frame once and resets, so that the first real request finds its pages. Failures count as
+    /// Runs the rehearsed frame of the warm-up once and resets, so that the first real request finds its pages. Failures count as
     /// those of a request would: the instance is clean afterwards or an error is returned.
     pub(crate) fn rehearse(&mut self, alarm: &mut Alarm) -> mayfly_vmm::Result<()> {
         let Some(frame) = self.program.sample.clone() else {

@@ -19,6 +19,7 @@ mod program;
 mod queue;
 mod running;
 mod spec;
+mod trial;
 
 pub use deno::deno_spec;
 #[doc(hidden)]
@@ -29,7 +30,8 @@ pub use machine::Guest;
 pub use mount::{Mount, MountError, Source};
 pub use outcome::{Outcome, RequestStats};
 pub use pool::{Completion, Job, Pool, PoolStats};
-pub use program::{BootReport, Program, Warmup};
+pub use program::{BootReport, Program, Warmup, WarmupRequest};
 pub use queue::Refused;
 pub use running::{Event, Running};
 pub use spec::{BootError, Limits, Spec};
+pub use trial::{Trial, try_out};

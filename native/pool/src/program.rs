@@ -10,12 +10,33 @@ use mayfly_vmm::{Alarm, Host, Snapshot, monotonic_ns};
 use mayfly_wire::{HEADER_MAX, Head, Kind, Limits as FrameLimits};
 
 use crate::clock::{ClockSource, fresh_seed};
-use crate::outcome::Outcome;
 use crate::running::{Event, Running};
 use crate::spec::{BootError, Spec};
 
-/// Gives the frames of the warm-up one by one: told what became of the one before (`None` at first) and its nanoseconds.
-pub type Warmup<'a> = dyn FnMut(Option<(&Outcome, u64)>) -> Option<Vec<u8>> + 'a;
+/// Gives the requests of the warm-up one by one: told the answer to the one before (`None` at first) and its nanoseconds.
+pub type Warmup<'a> = dyn FnMut(Option<(&[u8], u64)>) -> Option<WarmupRequest> + 'a;
+
+/// One request of a warm-up.
+#[derive(Clone, Debug)]
+pub struct WarmupRequest {
+    /// A request frame.
+    pub frame: Vec<u8>,
+    /// A fork runs it once before it is used; of several the last one counts.
+    pub rehearsed: bool,
+    /// Time that it may take, in nanoseconds. Over it the boot fails: nothing can be taken back before the snapshot.
+    pub timeout_ns: u64,
+}
+
+impl WarmupRequest {
+    /// A request that forks rehearse and that only the boot's own deadline bounds.
+    pub fn new(frame: Vec<u8>) -> WarmupRequest {
+        WarmupRequest {
+            frame,
+            rehearsed: true,
+            timeout_ns: u64::MAX,
+        }
+    }
+}
 
 /// How a boot went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,7 +60,7 @@ pub struct Program {
     pub(crate) machine: Arc<Snapshot>,
     pub(crate) kernel: KernelSnapshot,
     pub(crate) clock: ClockSource,
-    /// The last frame of the warm-up: a fork runs it once before it is used.
+    /// A fork runs it once before it is used.
     pub(crate) sample: Option<Vec<u8>>,
     report: BootReport,
 }
@@ -58,8 +79,9 @@ impl Program {
         let mut alarm = Alarm::new()?;
         let clock = ClockSource::new(host)?;
         run_to_idle(&mut running, Action::Resume, &mut alarm, deadline)?;
-        let mut ask = |running: &mut Running, frame| {
+        let mut ask = |running: &mut Running, frame, timeout_ns| {
             let action = begin_request(running, clock, frame)?;
+            let deadline = deadline.min(monotonic_ns().saturating_add(timeout_ns));
             let answer = run_to_idle(running, action, &mut alarm, deadline)?;
             answer.ok_or_else(|| ended(running, "waits again without an answer"))
         };
@@ -69,12 +91,14 @@ impl Program {
             ..Default::default()
         };
         let mut sample = None;
-        let mut last: Option<(Outcome, u64)> = None;
-        while let Some(frame) = warmup(last.as_ref().map(|(o, ns)| (o, *ns))) {
+        let mut last: Option<(Vec<u8>, u64)> = None;
+        while let Some(request) = warmup(last.as_ref().map(|(answer, ns)| (&answer[..], *ns))) {
+            if request.rehearsed {
+                sample = Some(request.frame.clone());
+            }
             let start = monotonic_ns();
-            sample = Some(frame.clone());
-            let answer = ask(&mut running, frame)?;
-            last = Some((Outcome::Answered(answer), monotonic_ns() - start));
+            let answer = ask(&mut running, request.frame, request.timeout_ns)?;
+            last = Some((answer, monotonic_ns() - start));
             report.warmup_requests += 1;
         }
         if spec.draws {
@@ -125,7 +149,7 @@ const WORDS_PER_BLOCK: u64 = 64;
 /// to the last word.
 fn draw_to_seed(
     running: &mut Running,
-    ask: &mut impl FnMut(&mut Running, Vec<u8>) -> Result<Vec<u8>, BootError>,
+    ask: &mut impl FnMut(&mut Running, Vec<u8>, u64) -> Result<Vec<u8>, BootError>,
 ) -> Result<(), BootError> {
     let mut draw = |running: &mut Running, count: u64| {
         let before = running.seedings;
@@ -135,7 +159,11 @@ fn draw_to_seed(
             header_bytes: header.len() as u32,
             body_bytes: 0,
         };
-        ask(running, [&head.encode()[..], header.as_bytes()].concat())?;
+        ask(
+            running,
+            [&head.encode()[..], header.as_bytes()].concat(),
+            u64::MAX,
+        )?;
         Ok::<bool, BootError>(running.seedings > before)
     };
     let steps = [

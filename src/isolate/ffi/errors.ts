@@ -42,9 +42,12 @@ export class IsolationUnavailableError extends NativeError {
 /** A program did not come to wait for its first request. Its last words on fd 2 end the message. */
 export class BootError extends NativeError {
   override readonly name = 'BootError'
+  /** Index of the warm-up frame at which it happened, or null. */
+  readonly entry: number | null
 
-  constructor(message: string) {
+  constructor(message: string, entry: number | null = null) {
     super('boot-failed', message)
+    this.entry = entry
   }
 }
 

@@ -1,5 +1,5 @@
 /** Programs that were booted and snapshotted. */
-import { ClosedError, toNativeError } from './errors.ts'
+import { BootError, ClosedError, toNativeError } from './errors.ts'
 import { STATUSES } from './layout.ts'
 import type { NativeLibrary } from './library.ts'
 import { encodeSpec, type ProgramSpec } from './spec.ts'
@@ -15,6 +15,25 @@ export interface BootReport {
   readonly exits: number
   /** Guest memory in use at the snapshot. */
   readonly memoryBytes: number
+  /** Of each rehearsed frame that ran and that a fork answered too. */
+  readonly trials: readonly Trial[]
+}
+
+/** A warm-up frame before the snapshot and in a fork of it; the quickest of a few runs. */
+export interface Trial {
+  /** Index of the frame. */
+  readonly entry: number
+  /** Microseconds before the snapshot. */
+  readonly warmUs: number
+  /** Microseconds in the fork. */
+  readonly runUs: number
+  readonly resetUs: number
+  readonly dirtyPages: number
+}
+
+interface BootFailure {
+  readonly message: string
+  readonly entry: number | null
 }
 
 /** What a boot may take over its own limit, in milliseconds: for its thread to end it and tell. */
@@ -56,10 +75,11 @@ export class NativeProgram {
       if (status === STATUSES['not-ready']) {
         throw toNativeError(status, `Boot a program: not done in ${wait} ms`)
       }
-      throw toNativeError(
-        status,
+      const failure: BootFailure = JSON.parse(
         library.readText((text, capacity) => mayfly_program_text(handle, text, capacity)),
       )
+      const error = toNativeError(status, failure.message)
+      throw error instanceof BootError ? new BootError(failure.message, failure.entry) : error
     } catch (error) {
       mayfly_program_free(handle)
       throw error

@@ -24,6 +24,12 @@ export interface WarmupFrame {
   readonly group?: number
   /** Keep the last answer, for `NativeProgram.answer`. */
   readonly tell?: boolean
+  /** Run it once in each new machine, and try it out after the boot, for `BootReport.trials`. */
+  readonly rehearse?: boolean
+  /** Milliseconds that one run may take; over it the boot fails. Without it only `bootMs` bounds it. */
+  readonly timeoutMs?: number
+  /** Milliseconds for all runs together; none begins after it. Without it all of them run. */
+  readonly budgetMs?: number
 }
 
 /** A program to boot. */
@@ -62,6 +68,10 @@ export interface ProgramLimits {
 
 const VERSION = 1
 const HEAD = 8
+/** Marks of a warm-up frame. */
+const KEEP_ANSWER = 1
+const REHEARSE = 2
+const NO_LIMIT = 0xffffffff
 const encoder = new TextEncoder()
 
 /** Describes a program. The native side checks what it says; this checks what does not fit the layout (`RangeError`). */
@@ -82,8 +92,10 @@ export function encodeSpec(spec: ProgramSpec): Uint8Array<ArrayBuffer> {
   for (const { guest, host } of spec.mounts) add('mount', ...pair(guest, text(host)))
   for (const { guest, bytes } of spec.files ?? []) add('file', ...pair(guest, bytes))
   add('limits', encodeLimits(spec.limits))
-  for (const { frame, runs, group = 0, tell = false } of spec.warmup ?? []) {
-    add('warmup', numbers(runs, group, tell ? 1 : 0), frame)
+  for (const entry of spec.warmup ?? []) {
+    const { frame, runs, group = 0, timeoutMs = NO_LIMIT, budgetMs = NO_LIMIT } = entry
+    const marks = (entry.tell ? KEEP_ANSWER : 0) | (entry.rehearse ? REHEARSE : 0)
+    add('warmup', numbers(runs, group, marks, timeoutMs, budgetMs), frame)
   }
   if (spec.draws === true) add('draws')
   return join(items)

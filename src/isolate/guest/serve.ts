@@ -52,7 +52,6 @@ interface Guest {
 /** Loads the modules, each by itself so that a broken one breaks its own routes only, and answers frames until fd 0 ends. */
 export async function serve(entry: ProgramEntry): Promise<void> {
   installLazyResponse()
-  forgetTargets()
   const guest: Guest = {
     entry,
     host: createGuestHost(),
@@ -158,7 +157,7 @@ function handle(guest: Guest, head: RequestHead, body: Uint8Array<ArrayBuffer>):
   openConsole()
   const ctx = new GuestContext(guest.host, head, body)
   try {
-    const result = call(guest.handlers[head.handler].run, ctx)
+    const result = guest.handlers[head.handler].run(ctx)
     if (result instanceof Response) {
       const written = answer(ctx, result, guest.limit)
       return written === undefined ? undefined : wait(guest, ctx, written)
@@ -167,23 +166,6 @@ function handle(guest: Guest, head: RequestHead, body: Uint8Array<ArrayBuffer>):
   } catch (error) {
     answerError(ctx, error)
   }
-}
-
-/** Calls a handler. The only place that does, see {@link forgetTargets}. */
-function call(run: (ctx: GuestContext) => unknown, ctx: GuestContext): unknown {
-  return run(ctx)
-}
-
-/** Calls until V8 has long begun to note what {@link call} calls. */
-const CALLS = 2000
-
-/**
- * Makes V8 see many targets in {@link call}, so that it never inlines a handler there: a hot loop that is inlined into this
- * file's code, which runs once a request, stays in the middle tier for ever (seen: 900 us instead of 140).
- */
-function forgetTargets(): void {
-  const targets = [() => 1, () => 2, () => 3, () => 4, () => 5]
-  for (let i = 0; i < CALLS; i++) call(targets[i % targets.length], null as never)
 }
 
 async function finish(guest: Guest, ctx: GuestContext, result: unknown): Promise<void> {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mayfly_pool::{Instance, Job, Limits, Outcome, Pool, Program, deno_spec};
+use mayfly_pool::{Instance, Job, Limits, Outcome, Pool, Program, WarmupRequest, deno_spec};
 use mayfly_vmm::{Alarm, Host, monotonic_ns};
 use mayfly_wire::{HEAD_BYTES, Head, Kind};
 
@@ -41,7 +41,7 @@ pub fn isolated(host: &Arc<Host>, alarm: &mut Alarm, deno: &Path, floor: f64) ->
         let mut left = WARMUP;
         let program = Arc::new(Program::boot(host, &spec, &mut |_| {
             left -= 1;
-            (left >= 0).then(|| frame(warm))
+            (left >= 0).then(|| WarmupRequest::new(frame(warm)))
         })?);
         if body == "hello" {
             tell_boot(&program);

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use mayfly_pool::{Instance, Limits, Outcome, Program, deno_spec};
+use mayfly_pool::{Instance, Limits, Outcome, Program, WarmupRequest, deno_spec};
 use mayfly_vmm::{Alarm, Error, Host, monotonic_ns};
 use mayfly_wire::{HEAD_BYTES, Head, Kind};
 
@@ -54,7 +54,7 @@ fn program() -> Option<Arc<Program>> {
         let mut warm = vec![frame("simd"), frame("timer"), frame("json")];
         warm.extend((0..50).map(|_| frame("read")));
         Ok(Arc::new(
-            Program::boot(&host, &spec, &mut |_| warm.pop()).unwrap(),
+            Program::boot(&host, &spec, &mut |_| warm.pop().map(WarmupRequest::new)).unwrap(),
         ))
     };
     match PROGRAM.get_or_init(boot) {

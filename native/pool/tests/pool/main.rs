@@ -6,7 +6,7 @@ mod support;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use mayfly_pool::{BootError, Completion, Job, Outcome, Pool, Program, Refused};
+use mayfly_pool::{BootError, Completion, Job, Outcome, Pool, Program, Refused, WarmupRequest};
 use support::{Client, PATIENCE, SECOND, compile, compiled, frame, host, spec, text};
 
 /// Compiles the guest once in each linkage; without a compiler each test says so.
@@ -21,7 +21,7 @@ fn program() -> Option<Arc<Program>> {
     let (host, path) = (host()?, guest("-static")?);
     let boot = || {
         let mut warm = vec![frame("warm", b""); 3];
-        Arc::new(Program::boot(&host, &spec(&path), &mut |_| warm.pop()).unwrap())
+        Arc::new(Program::boot(&host, &spec(&path), &mut |_| warm.pop().map(WarmupRequest::new)).unwrap())
     };
     Some(PROGRAM.get_or_init(boot).clone())
 }
@@ -126,7 +126,7 @@ fn a_program_that_does_not_wait_is_refused_with_its_words() {
     ));
     spec.path = "/program".into();
     let mut frames = vec![frame("exit", b"")];
-    match Program::boot(&host, &spec, &mut |_| frames.pop()) {
+    match Program::boot(&host, &spec, &mut |_| frames.pop().map(WarmupRequest::new)) {
         Err(BootError::Ended { what, .. }) => assert!(what.contains("Exit(7)"), "{what}"),
         other => panic!("{other:?}"),
     }

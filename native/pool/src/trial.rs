@@ -1,0 +1,55 @@
+//! Trial runs of a new program: what a request costs in a fork that is reset. A warm-up that stopped too early shows here, as each
+//! run does again what the snapshot came too soon for (V8's compilations, above all).
+
+use std::sync::Arc;
+
+use mayfly_vmm::{Alarm, monotonic_ns};
+
+use crate::instance::Instance;
+use crate::outcome::Outcome;
+use crate::program::{Program, WarmupRequest};
+
+/// Runs of each request; the first ones make pages private.
+const RUNS: u32 = 5;
+/// Longest trial run, in nanoseconds: longer ones say nothing of the machine.
+const LONGEST_NS: u64 = 1_000_000_000;
+
+/// The quickest of a request's trial runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// Nanoseconds to the answer.
+    pub run_ns: u64,
+    /// Nanoseconds of the reset.
+    pub reset_ns: u64,
+    /// Pages that the reset put back.
+    pub dirty_pages: u64,
+}
+
+/// Runs each request a few times in one fork. `None` for a request without an answer.
+pub fn try_out(program: &Arc<Program>, requests: &[WarmupRequest]) -> mayfly_vmm::Result<Vec<Option<Trial>>> {
+    let mut alarm = Alarm::new()?;
+    let mut instance = Instance::new(program)?;
+    let mut trials = Vec::with_capacity(requests.len());
+    for request in requests {
+        let mut quickest: Option<Trial> = None;
+        for _ in 0..RUNS {
+            let begin = monotonic_ns();
+            let deadline = begin.saturating_add(request.timeout_ns.min(LONGEST_NS));
+            let outcome = instance.handle(request.frame.clone(), &mut alarm, deadline)?;
+            let ran = monotonic_ns();
+            let report = instance.reset()?;
+            let trial = Trial {
+                run_ns: ran - begin,
+                reset_ns: monotonic_ns() - ran,
+                dirty_pages: report.pages,
+            };
+            if !matches!(outcome, Outcome::Answered(_)) {
+                quickest = None;
+                break;
+            }
+            quickest = quickest.filter(|q| q.run_ns <= trial.run_ns).or(Some(trial));
+        }
+        trials.push(quickest);
+    }
+    Ok(trials)
+}

@@ -1,0 +1,133 @@
+/**
+ * From a planned program to a snapshot that is warm.
+ *
+ * ```text
+ * boot -> describe -> warm-up -> renew -> snapshot -> trial runs in a fork
+ *   ^                                                     |
+ *   +---- once more with a longer warm-up <-- unsettled --+
+ * ```
+ */
+import { BootError } from './ffi/errors.ts'
+import type { NativeLibrary } from './ffi/library.ts'
+import { NativeProgram, type Trial } from './ffi/native_program.ts'
+import type { ProgramSpec, WarmupFrame } from './ffi/spec.ts'
+import { GUEST_PATH, type Program } from './program.ts'
+import { encodeControl } from './request_frame.ts'
+import type { Warmup } from './warmup.ts'
+
+/** A program that can run, and how warm it is. */
+export interface WarmProgram {
+  readonly native: NativeProgram
+  /** Milliseconds, trials and second boots included. */
+  readonly bootMs: number
+  /** Whether its requests run in a fork as they did at the end of the warm-up. */
+  readonly settled: boolean
+}
+
+/** Memory of Deno itself beside that of a request. */
+const BASE_BYTES = 64 << 20
+const LOG_BYTES = 64 << 10
+const BOOT_MS = 60_000
+/** What the first runs of a handler may take beyond its own limit: they are cold. */
+const COLD_MS = 1000
+/** Time for the warm-up of one handler, and of all of them. */
+const HANDLER_MS = 500
+const WARMUP_MS = 20_000
+/** How many times longer the second warm-up is. */
+const LONGER = 3
+/** A run in a fork is as warm as before within this factor, and this many microseconds for what a fork costs. */
+const SETTLED_FACTOR = 1.5
+const SETTLED_US = 60
+
+/**
+ * Boots a program. A handler that ends it in its warm-up, or does not come to an end, starts cold and is told of on standard error.
+ * Rejects with `BootError`, `IsolationUnavailableError` or `NativeError`.
+ */
+export async function bootWarm(library: NativeLibrary, plan: Program): Promise<WarmProgram> {
+  const begin = performance.now()
+  const first = await bootSurvivors(library, plan, plan.warmup, 1)
+  let { native } = first
+  if (!isSettled(native)) {
+    await native.close()
+    native = (await bootSurvivors(library, plan, first.warmup, LONGER)).native
+  }
+  return { native, bootMs: performance.now() - begin, settled: isSettled(native) }
+}
+
+/** Boots, each time without the handler at fault; gives the warm-up that was left. */
+async function bootSurvivors(
+  library: NativeLibrary,
+  plan: Program,
+  given: readonly Warmup[],
+  times: number,
+): Promise<{ native: NativeProgram; warmup: readonly Warmup[] }> {
+  let warmup = given
+  for (;;) {
+    const frames = toFrames(plan, warmup, times)
+    try {
+      return { native: await NativeProgram.boot(library, toSpec(plan, frames)), warmup }
+    } catch (error) {
+      if (!(error instanceof BootError) || error.entry === null || warmup.length === 0) throw error
+      // Frame 0 describes the program, and what follows the handlers' renews it: that fails for all of them.
+      const handler = warmup[error.entry - 1]?.handler
+      const left = handler === undefined ? [] : warmup.filter((entry) => entry.handler !== handler)
+      const name = handler === undefined ? 'all its handlers' : nameHandler(plan, handler)
+      console.error(
+        `mayfly: the warm-up of ${name} failed, it starts without (\`warmup: 0\` says so in its file): ${error.message}`,
+      )
+      warmup = left
+    }
+  }
+}
+
+function nameHandler(plan: Program, index: number): string {
+  const { route, method } = plan.handlers[index]
+  return method === null ? route.file : `${method} ${route.file}`
+}
+
+function toFrames(plan: Program, warmup: readonly Warmup[], times: number): WarmupFrame[] {
+  const describe: WarmupFrame = { frame: encodeControl({ control: 'describe' }), runs: 1, tell: true }
+  if (warmup.length === 0) return [describe]
+  const handlers = Map.groupBy(warmup, ({ handler }) => handler)
+  const timeoutMs = plan.options.timeoutMs + COLD_MS
+  return [
+    describe,
+    ...warmup.map((entry) => {
+      const { handler, frame, count } = entry
+      const own = handlers.get(handler)!
+      const budgetMs = Math.ceil(times * Math.min(HANDLER_MS, WARMUP_MS / handlers.size) / own.length)
+      return { frame, runs: count * times, group: 1, rehearse: entry === own[0], timeoutMs, budgetMs }
+    }),
+    { frame: encodeControl({ control: 'renew' }), runs: 1, group: 2 },
+  ]
+}
+
+/** Stock Deno on the bundle, with its own libraries and nothing else of the host. */
+function toSpec(plan: Program, warmup: readonly WarmupFrame[]): ProgramSpec {
+  const deno = Deno.execPath()
+  return {
+    path: '/bin/deno',
+    args: ['deno', ...plan.args],
+    env: plan.env,
+    mounts: [{ guest: '/bin/deno', host: deno }],
+    libraries: [deno],
+    files: [{ guest: GUEST_PATH, bytes: plan.bundle.code }],
+    draws: true,
+    limits: {
+      memoryBytes: BASE_BYTES + plan.options.memoryMb * (1 << 20),
+      outputBytes: plan.options.outputBytes,
+      logBytes: LOG_BYTES,
+      bootMs: BOOT_MS,
+    },
+    warmup,
+  }
+}
+
+function isSettled({ report }: NativeProgram): boolean {
+  return report.trials.every(isWarm)
+}
+
+/** Whether a fork does nothing that the warm-up had done already. */
+export function isWarm({ warmUs, runUs }: Pick<Trial, 'warmUs' | 'runUs'>): boolean {
+  return runUs <= warmUs * SETTLED_FACTOR + SETTLED_US
+}
