@@ -19,7 +19,11 @@ export function clientAddress(state: RequestState, direct: boolean): string | un
   return address
 }
 
+/** IPv4 in its only short form; most addresses are. */
+const PLAIN_IPV4 = /^(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/
+
 /** An address in its short form, IPv4-mapped IPv6 as IPv4; undefined when it is none. */
 export function toPlainAddress(text: string): string | undefined {
+  if (PLAIN_IPV4.test(text)) return text
   return ipaddr.isValid(text) ? ipaddr.process(text).toString() : undefined
 }

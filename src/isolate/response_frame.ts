@@ -16,7 +16,7 @@ export class AnswerError extends TypeError {
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 /** The answer that `ctx.send.json` makes most, as it stands in the frame. */
-const PLAIN_JSON = '{"status":200,"headers":[["content-type","application/json"]]}'
+const PLAIN_JSON = new TextEncoder().encode('{"status":200,"headers":[["content-type","application/json"]]}')
 const PLAIN_HEAD: ResponseHead = Object.freeze({
   status: 200,
   headers: [['content-type', 'application/json']] as const,
@@ -25,8 +25,15 @@ const PLAIN_HEAD: ResponseHead = Object.freeze({
 /** Takes the answer to a request apart. Throws `FrameError` for what is no frame, `AnswerError` for what is no answer. */
 export function decodeResponse(bytes: Uint8Array<ArrayBuffer>, limits: FrameLimits): GuestAnswer {
   const { header, body } = readFrame(bytes, RESPONSE, limits)
-  const text = toText(header)
-  return { head: text === PLAIN_JSON ? PLAIN_HEAD : toResponseHead(parse(text)), body }
+  return { head: isPlainJson(header) ? PLAIN_HEAD : toResponseHead(parse(toText(header))), body }
+}
+
+function isPlainJson(header: Uint8Array): boolean {
+  if (header.length !== PLAIN_JSON.length) return false
+  for (let i = 0; i < PLAIN_JSON.length; i++) {
+    if (header[i] !== PLAIN_JSON[i]) return false
+  }
+  return true
 }
 
 /** Takes the answer to `describe` apart. Throws as {@link decodeResponse}. */
