@@ -113,16 +113,17 @@ impl Client {
         self.send(frame(what, b"body"), PATIENCE)
     }
 
-    pub fn ask_within(&mut self, what: &str, timeout: u64) -> Outcome {
-        self.send(frame(what, b"body"), timeout)
-    }
-
     /// One request, a reset, and the strict check.
     pub fn send(&mut self, frame: Vec<u8>, timeout: u64) -> Outcome {
+        self.try_send(frame, timeout).unwrap()
+    }
+
+    /// The same; an error means that the machine is lost or not clean.
+    pub fn try_send(&mut self, frame: Vec<u8>, timeout: u64) -> mayfly_vmm::Result<Outcome> {
         let deadline = monotonic_ns() + timeout;
-        let outcome = self.instance.handle(frame, &mut self.alarm, deadline).unwrap();
-        self.instance.reset().unwrap();
-        self.instance.check().unwrap();
-        outcome
+        let outcome = self.instance.handle(frame, &mut self.alarm, deadline)?;
+        self.instance.reset()?;
+        self.instance.check()?;
+        Ok(outcome)
     }
 }

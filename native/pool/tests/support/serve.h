@@ -32,12 +32,20 @@ static void answer(const char *body, size_t n) {
 
 static void say(const char *text) { answer(text, strlen(text)); }
 
+// read(2). A snapshot is taken in it: programs go on at `received`.
+ssize_t receive(int fd, void *into, size_t n);
+extern uint8_t received[];
+__asm__(".globl receive, received\n"
+        "receive: xor %eax, %eax\n"
+        "syscall\n"
+        "received: ret");
+
 // Gives each frame's header to `act`, with the length of the whole frame, which lies in `in`. Returns at the end of input.
 static int serve(void (*act)(const char *what, size_t length)) {
     for (;;) {
         size_t have = 0, want = 16;
         while (have < want) {
-            ssize_t n = read(0, in + have, sizeof in - have);
+            ssize_t n = receive(0, in + have, sizeof in - have);
             if (n <= 0) return 3;
             have += n;
             if (have >= 16) {

@@ -1,0 +1,147 @@
+//! Programs that do their worst. Each ends by its own name, afterwards every byte of its machine is the snapshot's, and the very
+//! next request in it is answered as ever. Skipped aloud without `/dev/kvm` or `cc`.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod code;
+mod deeds;
+
+use std::sync::{Arc, OnceLock};
+
+use mayfly_pool::{Outcome, Program};
+use support::{Client, SECOND, compile, compiled, frame, host, spec, text};
+
+const SIGILL: i32 = 4;
+const SIGTRAP: i32 = 5;
+const SIGBUS: i32 = 7;
+const SIGFPE: i32 = 8;
+const SIGSEGV: i32 = 11;
+
+/// How a deed may end. More than one where CPUs differ.
+#[derive(Debug)]
+enum End {
+    /// With this answer.
+    Says(&'static str),
+    /// By one of these signals.
+    Dies(&'static [i32]),
+    /// Runs to its end or dies of one of these signals: CPUs differ.
+    Maybe(&'static [i32]),
+    /// With this exit status.
+    Exits(i32),
+    Timeout,
+    OutOfMemory,
+    Stuck,
+    /// What it wrote is no frame.
+    Misbehaves,
+    /// With an answer of so many bytes.
+    Long(usize),
+}
+
+impl End {
+    fn is(&self, outcome: &Outcome) -> bool {
+        match (self, outcome) {
+            (End::Says(words), Outcome::Answered(_)) => text(outcome) == *words,
+            (End::Maybe(_), Outcome::Answered(_)) => text(outcome) == "returned",
+            (End::Dies(signals) | End::Maybe(signals), Outcome::Killed(signal)) => signals.contains(signal),
+            (End::Exits(status), Outcome::Exited(found)) => status == found,
+            (End::Long(bytes), Outcome::Answered(frame)) => frame.len() == *bytes,
+            (End::Timeout, Outcome::Timeout)
+            | (End::OutOfMemory, Outcome::OutOfMemory)
+            | (End::Stuck, Outcome::Stuck)
+            | (End::Misbehaves, Outcome::Misbehaved(_)) => true,
+            _ => false,
+        }
+    }
+
+    /// Deeds without an end are given less time than those with one.
+    fn timeout(&self) -> u64 {
+        if matches!(self, End::Timeout) {
+            SECOND / 10
+        } else {
+            30 * SECOND
+        }
+    }
+}
+
+fn program() -> Option<Arc<Program>> {
+    static PROGRAM: OnceLock<Option<Arc<Program>>> = OnceLock::new();
+    let boot = || {
+        let host = host()?;
+        if !compile("hostile", "-static") {
+            return None;
+        }
+        let mut warm = vec![frame("clean", b""); 2];
+        let program = Program::boot(&host, &spec(&compiled("hostile", "-static")), &mut |_| warm.pop());
+        Some(Arc::new(program.unwrap()))
+    };
+    PROGRAM.get_or_init(boot).clone()
+}
+
+/// Runs each row in one machine, a plain request after each; tells all that went wrong at once.
+fn judge<'a>(rows: impl Iterator<Item = (&'a str, Vec<u8>, &'a End)>) {
+    let Some(program) = program() else { return };
+    let mut client = Client::new(&program);
+    let mut wrong = Vec::new();
+    for (name, frame, end) in rows {
+        let begin = std::time::Instant::now();
+        let outcome = match client.try_send(frame, end.timeout()) {
+            Ok(outcome) => outcome,
+            Err(e) => {
+                wrong.push(format!("{name}: the machine is lost: {e}"));
+                client = Client::new(&program);
+                continue;
+            }
+        };
+        if !end.is(&outcome) {
+            let shown: String = text(&outcome).chars().take(80).collect();
+            wrong.push(format!("{name}: {shown}, want {end:?}"));
+        }
+        eprintln!("T {:6} {name}", begin.elapsed().as_millis());
+        let next = text(&client.ask("clean"));
+        if next != "clean 3" {
+            wrong.push(format!("after {name}: {next}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn deeds_end_by_their_name_and_leave_a_clean_machine() {
+    judge(
+        deeds::DEEDS
+            .iter()
+            .map(|(name, end)| (*name, frame(name, b""), end)),
+    );
+}
+
+#[test]
+fn instructions_end_by_their_signal_and_leave_a_clean_machine() {
+    judge(
+        code::ROWS
+            .iter()
+            .map(|(name, bytes, end)| (*name, frame("run", bytes), end)),
+    );
+}
+
+/// A program may handle what its instructions raise, again and again.
+#[test]
+fn faults_of_instructions_reach_the_programs_own_handler() {
+    let Some(program) = program() else { return };
+    let mut client = Client::new(&program);
+    let mut wrong = Vec::new();
+    for (name, bytes, end) in code::ROWS {
+        let End::Dies(signals) = end else { continue };
+        let said = text(&client.send(frame("catch", bytes), 30 * SECOND));
+        if !signals.iter().any(|s| said == format!("caught {s} {s} {s}")) {
+            wrong.push(format!("{name}: {said}, want {signals:?}"));
+        }
+        assert_eq!(text(&client.ask("clean")), "clean 3", "after {name}");
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn the_tables_are_as_long_as_they_claim() {
+    assert!(deeds::DEEDS.len() >= 40 && code::ROWS.len() >= 40);
+}
