@@ -76,6 +76,15 @@ pub enum Exit {
 /// The flags that a program may hold: CF PF AF ZF SF TF DF OF AC ID. IF is always set, IOPL never.
 const USER_FLAGS: u64 = 0x24_0dd5;
 
+/// How KVM came back.
+enum Left {
+    /// A write to this port.
+    ByPort(u16),
+    /// A read of the port that is open to ring 3.
+    Reading,
+    Kicked,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rest {
     Ring3,
@@ -221,11 +230,12 @@ impl Vcpu {
             let byte = &raw mut self.fd.get_kvm_run().immediate_exit;
             if !alarm.enter(byte)? {
                 alarm.leave();
-                break None;
+                break Left::Kicked;
             }
             let exit = self.fd.run();
             let exit = match exit {
-                Ok(VcpuExit::IoOut(port, [_])) => Ok(Some(port)),
+                Ok(VcpuExit::IoOut(port, [_])) => Ok(Some(Left::ByPort(port))),
+                Ok(VcpuExit::IoIn(SYSCALL_PORT, _)) if self.entry == Entry::Ring3 => Ok(Some(Left::Reading)),
                 Ok(other) => Err(Error::UnexpectedExit {
                     what: format!("{other:?}"),
                 }),
@@ -233,14 +243,15 @@ impl Vcpu {
                 Err(e) => Err(kvm("run the vCPU")(e)),
             };
             alarm.leave();
-            if let Some(port) = exit? {
-                break Some(port);
+            if let Some(left) = exit? {
+                break left;
             }
         };
         self.bases.set(None);
         match exit {
-            Some(port) => Ok((self.left_by(port, memory)?, false)),
-            None => {
+            Left::ByPort(port) => Ok((self.left_by(port, memory)?, false)),
+            Left::Reading => Ok((self.refuse_read()?, false)),
+            Left::Kicked => {
                 self.kicked(memory, entered)?;
                 Ok((Exit::Kicked, flush))
             }

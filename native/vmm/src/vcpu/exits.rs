@@ -91,9 +91,23 @@ impl Vcpu {
         Ok(error)
     }
 
-    /// Finds out where a kick met the program.
-    pub(super) fn kicked(&mut self, memory: &Memory, entered: Registers) -> Result<()> {
-        // Completes the port write of the exit before, if one is pending, and refreshes the shared page.
+    /// Ring 3 read the port that is open to it for its calls: what Linux answers with a general protection fault. KVM would finish
+    /// the read at the next entry, whatever the registers are by then, so it is finished here.
+    pub(super) fn refuse_read(&mut self) -> Result<Exit> {
+        self.settle()?;
+        self.check_ring(3)?;
+        self.user = self.fd.sync_regs().regs;
+        self.user.rflags = user_flags(self.user.rflags);
+        self.rest = Rest::Ring3;
+        Ok(Exit::Exception(Exception {
+            vector: 13,
+            error: 0,
+            address: 0,
+        }))
+    }
+
+    /// Completes the port access of the exit before, if one is pending, and refreshes the shared page.
+    fn settle(&mut self) -> Result<()> {
         self.fd.get_kvm_run().immediate_exit = 1;
         match self.fd.run() {
             Err(e) if matches!(e.errno(), libc::EINTR | libc::EAGAIN) => {}
@@ -109,7 +123,12 @@ impl Vcpu {
         let events = kvm_vcpu_events::default();
         self.fd
             .set_vcpu_events(&events)
-            .map_err(kvm("clear pending events"))?;
+            .map_err(kvm("clear pending events"))
+    }
+
+    /// Finds out where a kick met the program.
+    pub(super) fn kicked(&mut self, memory: &Memory, entered: Registers) -> Result<()> {
+        self.settle()?;
         let regs = self.fd.sync_regs().regs;
         let sregs = self.fd.get_sregs().map_err(kvm("read system registers"))?;
         self.note_bases(&sregs);
