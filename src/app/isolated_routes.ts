@@ -91,9 +91,10 @@ async function follow(app: App, table: RouteTable): Promise<void> {
 async function open(app: App): Promise<Isolation | null> {
   const { isolate } = app.options
   if (isolate === false) return null
-  const { vms = navigator.hardwareConcurrency, queue = 1024, timeoutMs, memoryMb } = isolate ?? {}
+  const { vms = navigator.hardwareConcurrency, queue = 1024, timeoutMs, cpuMs, memoryMb, limits } = isolate ??
+    {}
   try {
-    const options = { vms, queue, defaults: { timeoutMs, memoryMb }, hooks: toHooks(app) }
+    const options = { vms, queue, defaults: { timeoutMs, cpuMs, memoryMb, limits }, hooks: toHooks(app) }
     return await openIsolation(options, openVirtualMachines)
   } catch (error) {
     app.isolated.unavailable = error as Error

@@ -1,5 +1,6 @@
 import { closestString } from '@std/text'
 import type { Filter } from '../dve/mod.ts'
+import { type IsolateLimits, LIMITS_RULE } from '../isolate/options.ts'
 
 /** The worker pool. */
 export interface WorkerOptions {
@@ -19,8 +20,12 @@ export interface IsolateRouterOptions {
   vms?: number
   /** Milliseconds that a request may run. */
   timeoutMs?: number
+  /** Milliseconds that a request may have a CPU. Default: no limit but `timeoutMs`. */
+  cpuMs?: number
   /** Memory of one request in MiB. */
   memoryMb?: number
+  /** Further limits of routes that say no others. */
+  limits?: IsolateLimits
   /** Requests that may wait. Default 1024. */
   queue?: number
   /** Without KVM: `refuse` answers 503, `worker` runs the handler in a Deno worker and says so in every response. */
@@ -145,7 +150,9 @@ const WORKER_RULES: Readonly<Record<keyof WorkerOptions, Rule>> = {
 const ISOLATE_RULES: Readonly<Record<keyof IsolateRouterOptions, Rule>> = {
   vms: integer(1),
   timeoutMs: integer(1),
+  cpuMs: integer(1),
   memoryMb: integer(1),
+  limits: LIMITS_RULE,
   queue: integer(1),
   onUnavailable: {
     wanted: '"refuse" or "worker"',

@@ -26,7 +26,6 @@ export interface WarmProgram {
 
 /** Memory of Deno itself beside that of a request. */
 const BASE_BYTES = 64 << 20
-const LOG_BYTES = 64 << 10
 const BOOT_MS = 60_000
 /** What the first runs of a handler may take beyond its own limit: they are cold. */
 const COLD_MS = 1000
@@ -105,6 +104,7 @@ function toFrames(plan: Program, warmup: readonly Warmup[], times: number): Warm
 /** Stock Deno on the bundle, with its own libraries and nothing else of the host. */
 function toSpec(plan: Program, warmup: readonly WarmupFrame[]): ProgramSpec {
   const deno = Deno.execPath()
+  const { cpuMs, limits } = plan.options
   return {
     path: '/bin/deno',
     args: ['deno', ...plan.args],
@@ -116,8 +116,13 @@ function toSpec(plan: Program, warmup: readonly WarmupFrame[]): ProgramSpec {
     limits: {
       memoryBytes: BASE_BYTES + plan.options.memoryMb * (1 << 20),
       outputBytes: plan.options.outputBytes,
-      logBytes: LOG_BYTES,
+      logBytes: limits.logBytes,
       bootMs: BOOT_MS,
+      cpuMs,
+      calls: limits.systemCalls,
+      descriptors: limits.files,
+      threads: limits.threads,
+      mappings: limits.mappings,
     },
     warmup,
   }

@@ -11,10 +11,29 @@ export interface WarmupRequest {
   readonly body?: unknown
 }
 
+/**
+ * What a request may hold and do, beside its time and memory. `files`, `threads` and `mappings` count what Deno itself needs,
+ * and what code at the top of a module took before the snapshot.
+ */
+export interface IsolateLimits {
+  /** Open descriptors; one more is EMFILE. Default 1024. */
+  readonly files?: number
+  /** Threads; one more is EAGAIN. Default 64. */
+  readonly threads?: number
+  /** Mappings of memory; one more is ENOMEM. Default 65 530, as in Linux. */
+  readonly mappings?: number
+  /** System calls; one more ends the request with 502. Default 1 000 000. */
+  readonly systemCalls?: number
+  /** Bytes written to the console and standard error; the rest is dropped. Default 64 KiB. */
+  readonly logBytes?: number
+}
+
 /** Options of an isolated route, written as literals: `export const isolated = { timeoutMs: 500 }`. */
 export interface IsolateOptions {
   /** Milliseconds that a request may run. Default 1000, or that of the router. */
   readonly timeoutMs?: number
+  /** Milliseconds that a request may have a CPU, whatever else the host does meanwhile. Default: no limit but `timeoutMs`. */
+  readonly cpuMs?: number
   /** Memory in MiB that a request may use. Default 128, or that of the router. */
   readonly memoryMb?: number
   /** Bytes of the response's body. Default 8 MiB. */
@@ -25,21 +44,37 @@ export interface IsolateOptions {
   readonly ephemeral?: boolean
   /** Names of environment variables that the handlers may read. Default none. */
   readonly env?: readonly string[]
+  /** Further limits; those that are left out are the router's, or their defaults. */
+  readonly limits?: IsolateLimits
 }
 
-/** Options with their defaults. */
-export type ResolvedIsolateOptions = Readonly<Required<IsolateOptions>>
+/** Options with their defaults; `cpuMs` is 0 for no limit. */
+export type ResolvedIsolateOptions = Readonly<
+  Required<Omit<IsolateOptions, 'limits'>> & { limits: Readonly<Required<IsolateLimits>> }
+>
 
 /** What the router gives for all of its routes. */
 export interface IsolateDefaults {
   readonly timeoutMs?: number
+  readonly cpuMs?: number
   readonly memoryMb?: number
+  readonly limits?: IsolateLimits
 }
+
+/** Limits of a route for which neither it nor the router says others. */
+export const DEFAULT_LIMITS: Readonly<Required<IsolateLimits>> = Object.freeze({
+  files: 1024,
+  threads: 64,
+  mappings: 65_530,
+  systemCalls: 1_000_000,
+  logBytes: 65_536,
+})
 
 /** Requests that warm a handler up when the route names none. */
 export const DEFAULT_WARMUP = 1000
 
-interface Rule {
+/** How a value is checked. */
+export interface Rule {
   readonly wanted: string
   /** undefined: fine; otherwise the class of the fault. */
   readonly check: (value: unknown) => undefined | typeof TypeError | typeof RangeError
@@ -50,8 +85,17 @@ const MAX_WARMUP_REQUESTS = 1000
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 const METHOD = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
+const LIMIT_RULES: Readonly<Record<keyof IsolateLimits, Rule>> = {
+  files: integer(64, 65_536),
+  threads: integer(16, 1024),
+  mappings: integer(4096, 65_530),
+  systemCalls: integer(1, 1_000_000_000),
+  logBytes: integer(0, 16 << 20),
+}
+
 const RULES: Readonly<Record<keyof IsolateOptions, Rule>> = {
   timeoutMs: integer(1, 600_000),
+  cpuMs: integer(1, 600_000),
   memoryMb: integer(16, 4096),
   outputBytes: integer(0, BODY_MAX),
   warmup: {
@@ -67,7 +111,16 @@ const RULES: Readonly<Record<keyof IsolateOptions, Rule>> = {
     wanted: 'an array of names of environment variables, and none that configures Deno itself',
     check: (value) => Array.isArray(value) && value.every(isName) ? undefined : TypeError,
   },
+  limits: {
+    wanted: `an object of ${
+      Object.entries(LIMIT_RULES).map(([name, { wanted }]) => `${name}: ${wanted}`).join(', ')
+    }`,
+    check: checkLimits,
+  },
 }
+
+/** The rule of `limits`, for the router's defaults too. */
+export const LIMITS_RULE: Rule = RULES.limits
 
 /** Variables that the program of a guest is started with; a handler that could name them would change how it runs. */
 const OWN_VARIABLES = /^(?:DENO_|V8_|LD_|HOME$|PATH$|NO_COLOR$|RUST_)/
@@ -109,19 +162,44 @@ export function resolveIsolateOptions(
   const given = options as IsolateOptions
   return {
     timeoutMs: given.timeoutMs ?? defaults.timeoutMs ?? 1000,
+    cpuMs: given.cpuMs ?? defaults.cpuMs ?? 0,
     memoryMb: given.memoryMb ?? defaults.memoryMb ?? 128,
     outputBytes: given.outputBytes ?? 8 << 20,
     warmup: given.warmup ?? DEFAULT_WARMUP,
     ephemeral: given.ephemeral ?? true,
     env: [...new Set(given.env ?? [])].sort(),
+    limits: resolveLimits(given.limits, defaults.limits),
+  }
+}
+
+function resolveLimits(
+  given: IsolateLimits = {},
+  defaults: IsolateLimits = {},
+): Readonly<Required<IsolateLimits>> {
+  const pick = (name: keyof IsolateLimits) => given[name] ?? defaults[name] ?? DEFAULT_LIMITS[name]
+  return {
+    files: pick('files'),
+    threads: pick('threads'),
+    mappings: pick('mappings'),
+    systemCalls: pick('systemCalls'),
+    logBytes: pick('logBytes'),
   }
 }
 
 /** Routes of equal keys share a program. Warm-up is each route's own and does not count. */
 export function optionsKey(
-  { timeoutMs, memoryMb, outputBytes, ephemeral, env }: ResolvedIsolateOptions,
+  { timeoutMs, cpuMs, memoryMb, outputBytes, ephemeral, env, limits }: ResolvedIsolateOptions,
 ): string {
-  return JSON.stringify([timeoutMs, memoryMb, outputBytes, ephemeral, env])
+  return JSON.stringify([timeoutMs, cpuMs, memoryMb, outputBytes, ephemeral, env, limits])
+}
+
+function checkLimits(value: unknown): undefined | typeof TypeError | typeof RangeError {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return TypeError
+  for (const [name, given] of Object.entries(value)) {
+    if (!Object.hasOwn(LIMIT_RULES, name)) return TypeError
+    const Kind = given === undefined ? undefined : LIMIT_RULES[name as keyof IsolateLimits].check(given)
+    if (Kind !== undefined) return Kind
+  }
 }
 
 function isName(value: unknown): boolean {

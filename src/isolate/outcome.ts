@@ -8,12 +8,18 @@ export function outcomeError(options: ProgramOptions, completion: NativeCompleti
   switch (completion.outcome) {
     case 'timeout':
       return fail(504, 'isolation-timeout', `The handler took longer than ${options.timeoutMs} ms`)
+    case 'cpu':
+      return fail(504, 'isolation-timeout', `The handler worked longer than ${options.cpuMs} ms`)
     case 'stuck':
       return fail(504, 'isolation-timeout', 'The handler waits for what can never come')
     case 'memory':
       return fail(507, 'isolation-memory', `The handler used more than ${options.memoryMb} MiB`)
     case 'output':
       return fail(502, 'isolation-output', `The handler wrote more than ${options.outputBytes} bytes`)
+    case 'calls': {
+      const { systemCalls } = options.limits
+      return fail(502, 'isolation-calls', `The handler made more than ${systemCalls} system calls`)
+    }
     case 'exited':
       return fail(502, 'isolation-crash', `The handler ended its program with status ${completion.detail}`)
     case 'killed':

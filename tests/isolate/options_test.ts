@@ -176,7 +176,17 @@ function plain(value: unknown): unknown {
 }
 
 Deno.test('resolveIsolateOptions fills in defaults, the router before its own', () => {
-  const own = { timeoutMs: 1000, memoryMb: 128, outputBytes: 8388608, warmup: 1000, ephemeral: true, env: [] }
+  const limits = { files: 1024, threads: 64, mappings: 65_530, systemCalls: 1_000_000, logBytes: 65_536 }
+  const own = {
+    timeoutMs: 1000,
+    cpuMs: 0,
+    memoryMb: 128,
+    outputBytes: 8388608,
+    warmup: 1000,
+    ephemeral: true,
+    env: [],
+    limits,
+  }
   assertEquals(resolveIsolateOptions('a.ts', true), own)
   assertEquals(resolveIsolateOptions('a.ts', {}, { timeoutMs: 5, memoryMb: 64 }), {
     ...own,
@@ -187,14 +197,26 @@ Deno.test('resolveIsolateOptions fills in defaults, the router before its own', 
   const resolved = resolveIsolateOptions('a.ts', given, { timeoutMs: 5 })
   assertEquals(resolved, { ...own, ...given, env: ['A', 'B'] })
   assertEquals(optionsKey(resolved), optionsKey({ ...resolved, warmup: 3 }))
-  assertEquals(optionsKey(resolved) === optionsKey({ ...resolved, ephemeral: true }), false)
+  const others: Partial<typeof resolved>[] = [
+    { ephemeral: true },
+    { cpuMs: 1 },
+    { limits: { ...limits, threads: 63 } },
+  ]
+  for (const other of others) {
+    assertEquals(optionsKey(resolved) === optionsKey({ ...resolved, ...other }), false)
+  }
+  const each = resolveIsolateOptions('a.ts', { limits: { files: 64, logBytes: undefined } }, {
+    cpuMs: 7,
+    limits: { files: 65, threads: 16, logBytes: 0 },
+  })
+  assertEquals(each, { ...own, cpuMs: 7, limits: { ...limits, files: 64, threads: 16, logBytes: 0 } })
 })
 
 Deno.test('resolveIsolateOptions names every fault with the value and what is wanted', () => {
   const cases: [value: unknown, Kind: typeof TypeError | typeof RangeError, text: string][] = [
     [5, TypeError, 'Cannot isolate a.ts: isolated is 5, want true or an object of options'],
     [[], TypeError, 'want true or an object'],
-    [{ timeout: 5 }, TypeError, 'isolated.timeout is no option, want one of timeoutMs memoryMb'],
+    [{ timeout: 5 }, TypeError, 'isolated.timeout is no option, want one of timeoutMs cpuMs memoryMb'],
     [{ __proto__: null, toString: 5 }, TypeError, 'isolated.toString is no option'],
     [{ timeoutMs: 0 }, RangeError, 'isolated.timeoutMs is 0, want an integer from 1 to 600000'],
     [{ timeoutMs: '5' }, TypeError, 'isolated.timeoutMs is "5"'],
@@ -205,6 +227,11 @@ Deno.test('resolveIsolateOptions names every fault with the value and what is wa
     [{ warmup: [{ path: '/a', method: 'A B' }] }, TypeError, 'isolated.warmup is'],
     [{ warmup: [{ path: '/a', headers: {} }] }, TypeError, 'isolated.warmup is'],
     [{ ephemeral: 'no' }, TypeError, 'want true or false'],
+    [{ cpuMs: 0 }, RangeError, 'isolated.cpuMs is 0, want an integer from 1 to 600000'],
+    [{ limits: 5 }, TypeError, 'isolated.limits is 5, want an object of files: an integer from'],
+    [{ limits: { fds: 5 } }, TypeError, 'isolated.limits is { fds: 5 }'],
+    [{ limits: { threads: '5' } }, TypeError, 'isolated.limits is { threads: "5" }'],
+    [{ limits: { threads: 1025 } }, RangeError, 'isolated.limits is { threads: 1025 }'],
     [{ env: ['A=B'] }, TypeError, 'want an array of names'],
     [{ env: ['LD_PRELOAD'] }, TypeError, 'none that configures Deno itself'],
     [{ env: ['DENO_DIR'] }, TypeError, 'none that configures Deno itself'],

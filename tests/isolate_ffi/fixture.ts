@@ -47,7 +47,17 @@ export function guestSpec(path: string, more: Partial<ProgramSpec> = {}): Progra
     args: ['program'],
     mounts: [{ guest: '/program', host: path }],
     writable: '/tmp',
-    limits: { memoryBytes: 96 << 20, outputBytes: 1 << 20, logBytes: 4096, bootMs: 10_000 },
+    limits: {
+      memoryBytes: 96 << 20,
+      outputBytes: 1 << 20,
+      logBytes: 4096,
+      bootMs: 10_000,
+      cpuMs: 0,
+      calls: 1_000_000,
+      descriptors: 1024,
+      threads: 64,
+      mappings: 65_530,
+    },
     warmup: [{ frame: ask('warm'), runs: 3 }],
     ...more,
   }

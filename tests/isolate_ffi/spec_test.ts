@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from '@std/assert'
-import { SPEC_TAGS } from '../../src/isolate/ffi/layout.ts'
+import { SPEC_TAGS, SPEC_VERSION } from '../../src/isolate/ffi/layout.ts'
 import { encodeSpec, type ProgramSpec } from '../../src/isolate/ffi/spec.ts'
 
 const SPEC: ProgramSpec = {
@@ -11,7 +11,17 @@ const SPEC: ProgramSpec = {
   libraries: ['/bin/true'],
   mounts: [{ guest: '/bin/p', host: '/usr/bin/p' }],
   files: [{ guest: '/f', bytes: new Uint8Array([1, 0, 2]) }],
-  limits: { memoryBytes: 5 * 2 ** 32 + 1, outputBytes: 7, logBytes: 8, bootMs: 9 },
+  limits: {
+    memoryBytes: 5 * 2 ** 32 + 1,
+    outputBytes: 7,
+    logBytes: 8,
+    bootMs: 9,
+    cpuMs: 1,
+    calls: 2 ** 32,
+    descriptors: 2,
+    threads: 3,
+    mappings: 4,
+  },
   warmup: [{ frame: new Uint8Array([9, 9]), runs: 3, group: 2, tell: true }],
   draws: true,
 }
@@ -27,7 +37,11 @@ Deno.test('encodeSpec writes each item with its tag and length', () => {
     ['libraries', '/bin/true'],
     ['mount', '\x06\0\0\0/bin/p/usr/bin/p'],
     ['file', '\x02\0\0\0/f\x01\0\x02'],
-    ['limits', '\x01\0\0\0\x05\0\0\0\x07\0\0\0\x08\0\0\0\x40T\x89\0\0\0\0\0'],
+    [
+      'limits',
+      '\x01\0\0\0\x05\0\0\0\x07\0\0\0\x08\0\0\0\x40T\x89\0\0\0\0\0' + // sizes and boot
+      '\x40\x42\x0f\0\0\0\0\0\0\0\0\0\x01\0\0\0\x02\0\0\0\x03\0\0\0\x04\0\0\0',
+    ],
     ['warmup', '\x03\0\0\0\x02\0\0\0\x01\0\0\0\t\t'],
     ['draws', ''],
   ])
@@ -51,7 +65,7 @@ Deno.test('encodeSpec refuses numbers that do not fit', () => {
 /** Takes a description apart again; bytes that are no UTF-8 do not occur. */
 function items(bytes: Uint8Array<ArrayBuffer>): [string, string][] {
   const view = new DataView(bytes.buffer)
-  assertEquals(view.getUint32(0, true), 1)
+  assertEquals(view.getUint32(0, true), SPEC_VERSION)
   const found: [string, string][] = []
   for (let at = 4; at < bytes.length;) {
     const tag = view.getUint32(at, true)

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mayfly_pool::{Instance, Outcome, Program, RequestStats};
+use mayfly_pool::{Instance, Outcome, Program, RequestStats, Traces};
 use mayfly_vmm::{Alarm, monotonic_ns};
 
 /// Time of the first request of a machine, which finds its pages and is thrown away.
@@ -28,8 +28,8 @@ thread_local! {
 pub struct Done {
     /// How it ended; never `Timeout`.
     pub outcome: Outcome,
-    /// What it wrote to fd 2.
-    pub log: Vec<u8>,
+    /// What else it left: its log, and what it was refused.
+    pub traces: Traces,
     /// Its times; none of them in a queue.
     pub stats: RequestStats,
     /// A machine was forked for it.
@@ -61,7 +61,7 @@ pub fn run(
         let deadline = begin.saturating_add(u64::try_from(budget.as_nanos()).unwrap_or(u64::MAX));
         let outcome = machine.handle(frame.to_vec(), alarm, deadline)?;
         let ran = monotonic_ns();
-        let log = machine.take_log();
+        let traces = machine.take_traces();
         let report = machine.reset()?;
         let stats = RequestStats {
             queue_ns: 0,
@@ -73,7 +73,7 @@ pub fn run(
         machines.insert(key, machine);
         Ok((outcome != Outcome::Timeout).then_some(Done {
             outcome,
-            log,
+            traces,
             stats,
             forked,
         }))
@@ -83,7 +83,7 @@ pub fn run(
 fn fork(program: &Arc<Program>, frame: &[u8], alarm: &mut Alarm) -> mayfly_vmm::Result<Instance> {
     let mut machine = Instance::new(program)?;
     machine.handle(frame.to_vec(), alarm, monotonic_ns() + REHEARSAL_NS)?;
-    drop(machine.take_log());
+    drop(machine.take_traces());
     machine.reset()?;
     Ok(machine)
 }

@@ -12,7 +12,7 @@ numbers! {
     OutcomeCode: u32, OUTCOMES {
         /// With a response frame.
         Answered = 0 "answered",
-        /// Its time was over.
+        /// Its time by the wall's clock was over.
         Timeout = 1 "timeout",
         /// Its memory was used up.
         Memory = 2 "memory",
@@ -24,10 +24,14 @@ numbers! {
         Killed = 5 "killed",
         /// All its threads wait for ever.
         Stuck = 6 "stuck",
-        /// It wrote no frame or went over a limit of the personality; the message says which.
+        /// It wrote no frame; the message says what is wrong.
         Misbehaved = 7 "misbehaved",
         /// The host's fault; the message says what.
         Failed = 8 "failed",
+        /// It made more system calls than it may.
+        Calls = 9 "calls",
+        /// It had a CPU for as long as it may.
+        Cpu = 10 "cpu",
     }
 }
 
@@ -40,6 +44,8 @@ numbers! {
         Log = 1 "log",
         /// Words about a bad end.
         Message = 2 "message",
+        /// System calls that it was refused, as JSON: `[{"call", "reason", "times"}]`.
+        Denials = 3 "denials",
     }
 }
 
@@ -74,13 +80,17 @@ pub struct Completion {
     pub detail: i32,
     /// Index of the worker; the greatest number for the caller's own thread.
     pub worker: u32,
+    /// Length of the text about refused system calls.
+    pub denials_bytes: u32,
+    /// Bytes of its log that were over the limit, up to the most that fits.
+    pub log_dropped: u32,
     /// Always 0.
     pub reserved: u32,
 }
 
 const _: () = {
     const SEE: &str = "completion layout: src/isolate/ffi/layout.ts reads these offsets; change both";
-    assert!(size_of::<Completion>() == 64, "{}", SEE);
+    assert!(size_of::<Completion>() == 72, "{}", SEE);
     assert!(offset_of!(Completion, ticket) == 0, "{}", SEE);
     assert!(offset_of!(Completion, outcome) == 4, "{}", SEE);
     assert!(offset_of!(Completion, queue_us) == 8, "{}", SEE);
@@ -93,7 +103,9 @@ const _: () = {
     assert!(offset_of!(Completion, message_bytes) == 48, "{}", SEE);
     assert!(offset_of!(Completion, detail) == 52, "{}", SEE);
     assert!(offset_of!(Completion, worker) == 56, "{}", SEE);
-    assert!(offset_of!(Completion, reserved) == 60, "{}", SEE);
+    assert!(offset_of!(Completion, denials_bytes) == 60, "{}", SEE);
+    assert!(offset_of!(Completion, log_dropped) == 64, "{}", SEE);
+    assert!(offset_of!(Completion, reserved) == 68, "{}", SEE);
 };
 
 /// Names, offsets and types, in their order.
@@ -110,7 +122,8 @@ macro_rules! fields {
 }
 fields! {
     ticket: i32, outcome: u32, queue_us: f64, run_us: f64, reset_us: f64, exits: u32, dirty_pages: u32,
-    response_bytes: u32, log_bytes: u32, message_bytes: u32, detail: i32, worker: u32, reserved: u32,
+    response_bytes: u32, log_bytes: u32, message_bytes: u32, detail: i32, worker: u32,
+    denials_bytes: u32, log_dropped: u32, reserved: u32,
 }
 
 /// Code and detail of an outcome.
@@ -125,6 +138,8 @@ pub fn encode_outcome(outcome: &Outcome) -> (OutcomeCode, i32) {
         Outcome::Stuck => (OutcomeCode::Stuck, 0),
         Outcome::Misbehaved(_) => (OutcomeCode::Misbehaved, 0),
         Outcome::Failed(_) => (OutcomeCode::Failed, 0),
+        Outcome::CallsOver => (OutcomeCode::Calls, 0),
+        Outcome::CpuOver => (OutcomeCode::Cpu, 0),
     }
 }
 
@@ -160,6 +175,7 @@ pub fn describe(pointers: Pointers) -> String {
         }
     }
     let _ = writeln!(text, "flag keep = {KEEP}");
+    let _ = writeln!(text, "spec version = {}", crate::spec::VERSION);
     for (name, tag) in crate::spec::TAGS {
         let _ = writeln!(text, "spec {name} = {tag}");
     }
@@ -188,6 +204,8 @@ mod tests {
             Outcome::Stuck,
             Outcome::Misbehaved(String::new()),
             Outcome::Failed(String::new()),
+            Outcome::CallsOver,
+            Outcome::CpuOver,
         ];
         assert_eq!(all.len(), OUTCOMES.len());
         for (outcome, (word, code)) in all.iter().zip(OUTCOMES) {

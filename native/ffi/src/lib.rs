@@ -202,8 +202,8 @@ exports! {
 
     /// Copies a part of what a request left, once it is done.
     fn mayfly_read(pool: i32, ticket: i32, part: u32, bytes: *mut u8, capacity: u32) {
-        let part = [Part::Response, Part::Log, Part::Message].into_iter().find(|p| *p as u32 == part).ok_or_else(|| {
-            fault(Status::BadArgument, format!("read what a request left: part {part}, want 0 to 2"))
+        let part = [Part::Response, Part::Log, Part::Message, Part::Denials].into_iter().find(|p| *p as u32 == part).ok_or_else(|| {
+            fault(Status::BadArgument, format!("read what a request left: part {part}, want 0 to 3"))
         })?;
         // SAFETY: the caller's promise.
         POOLS.get(pool)?.read(ticket, part, |found| unsafe { bytes_out(found, bytes, capacity) })?
@@ -268,7 +268,7 @@ mod tests {
                 Status::BadTicket as i32
             );
             assert_eq!(
-                mayfly_read(pool, 0, 3, text.as_mut_ptr(), 512),
+                mayfly_read(pool, 0, 4, text.as_mut_ptr(), 512),
                 Status::BadArgument as i32
             );
             assert_eq!(mayfly_release(pool, 0), Status::BadTicket as i32);

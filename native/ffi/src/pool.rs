@@ -1,14 +1,15 @@
 //! A pool with its tickets.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use mayfly_pool::{self as native, Job, Outcome, Pool, PoolStats, Program, Refused};
+use mayfly_pool::{self as native, Denial, Job, Outcome, Pool, PoolStats, Program, Refused, Traces};
 
 use crate::abi::{Fault, Status, fault};
 use crate::here;
-use crate::json::{micros, object};
+use crate::json::{micros, object, string};
 use crate::layout::{Completion, Part, encode_outcome};
 use crate::tickets::{Finished, SLOTS_MAX, Tickets};
 
@@ -125,15 +126,11 @@ impl TicketPool {
             return Ok(None);
         };
         stats.forks += u64::from(done.forked);
-        *stats.outcomes.entry(done.outcome.name()).or_default() += 1;
-        stats.total.run_ns += done.stats.run_ns;
-        stats.total.reset_ns += done.stats.reset_ns;
-        stats.total.exits += done.stats.exits;
-        stats.total.dirty_pages += done.stats.dirty_pages;
+        stats.count(&done.outcome, &done.traces, &done.stats);
         let completion = native::Completion {
             id: u64::from(ticket.unsigned_abs()),
             outcome: done.outcome,
-            log: done.log,
+            traces: done.traces,
             stats: done.stats,
             worker: usize::MAX,
         };
@@ -148,6 +145,7 @@ impl TicketPool {
             Part::Response => &finished.response,
             Part::Log => &finished.log,
             Part::Message => finished.message.as_bytes(),
+            Part::Denials => finished.denials.as_bytes(),
         }))
     }
 
@@ -164,21 +162,16 @@ impl TicketPool {
     /// Counts since the start, as JSON.
     pub fn statistics(&self) -> String {
         let mut stats = self.pool.stats();
-        let here = self.here.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        for (name, n) in here.outcomes {
-            *stats.outcomes.entry(name).or_default() += n;
-        }
-        stats.forks += here.forks;
-        stats.lost += here.lost;
-        stats.total.run_ns += here.total.run_ns;
-        stats.total.reset_ns += here.total.reset_ns;
-        stats.total.exits += here.total.exits;
-        stats.total.dirty_pages += here.total.dirty_pages;
+        stats.add(&self.here.lock().unwrap_or_else(PoisonError::into_inner));
         let (waiting, running) = self.pool.load();
-        let outcomes = stats.outcomes.iter().map(|(name, n)| (*name, n.to_string()));
+        let counts = |counts: &BTreeMap<&'static str, u64>| {
+            object(counts.iter().map(|(name, n)| (*name, n.to_string())))
+        };
         let refused = stats.refused + self.refused.load(Ordering::Relaxed);
         object([
-            ("outcomes", object(outcomes)),
+            ("outcomes", counts(&stats.outcomes)),
+            ("denials", counts(&stats.denials)),
+            ("logsCut", stats.logs_cut.to_string()),
             ("refused", refused.to_string()),
             ("forks", stats.forks.to_string()),
             ("lost", stats.lost.to_string()),
@@ -211,11 +204,19 @@ fn take_in(tickets: &mut Tickets, done: native::Completion) -> Result<Completion
         Outcome::Timeout
         | Outcome::OutOfMemory
         | Outcome::OutputOver
+        | Outcome::CallsOver
+        | Outcome::CpuOver
         | Outcome::Exited(_)
         | Outcome::Killed(_)
         | Outcome::Stuck => (Vec::new(), String::new()),
     };
     let ticket = i32::try_from(done.id).unwrap_or(-1);
+    let Traces {
+        log,
+        log_dropped,
+        denials,
+    } = done.traces;
+    let denials = tell_denials(&denials);
     let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     let least = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
     let completion = Completion {
@@ -227,26 +228,44 @@ fn take_in(tickets: &mut Tickets, done: native::Completion) -> Result<Completion
         exits: least(done.stats.exits),
         dirty_pages: least(done.stats.dirty_pages),
         response_bytes: number(response.len()),
-        log_bytes: number(done.log.len()),
+        log_bytes: number(log.len()),
         message_bytes: number(message.len()),
         detail,
         worker: number(done.worker),
+        denials_bytes: number(denials.len()),
+        log_dropped: least(log_dropped),
         reserved: 0,
     };
     tickets.finish(
         ticket,
         Finished {
             response,
-            log: done.log,
+            log,
             message,
+            denials,
         },
     )?;
     Ok(completion)
 }
 
+/// Nothing for a request that was refused nothing.
+fn tell_denials(denials: &[Denial]) -> String {
+    if denials.is_empty() {
+        return String::new();
+    }
+    let told = denials.iter().map(|denial| {
+        object([
+            ("call", string(&native::call_name(denial.call).to_string())),
+            ("reason", string(denial.reason.name())),
+            ("times", denial.times.to_string()),
+        ])
+    });
+    format!("[{}]", told.collect::<Vec<_>>().join(","))
+}
+
 #[cfg(test)]
 mod tests {
-    use mayfly_pool::RequestStats;
+    use mayfly_pool::{Reason, RequestStats};
 
     use super::*;
 
@@ -264,7 +283,15 @@ mod tests {
         let done = |ticket: i32, outcome| native::Completion {
             id: u64::from(ticket.unsigned_abs()),
             outcome,
-            log: b"line".to_vec(),
+            traces: Traces {
+                log: b"line".to_vec(),
+                log_dropped: u64::MAX,
+                denials: vec![Denial {
+                    call: 41,
+                    reason: Reason::Network,
+                    times: 3,
+                }],
+            },
             stats,
             worker: 1,
         };
@@ -278,6 +305,12 @@ mod tests {
             (first.exits, first.dirty_pages, first.log_bytes, first.worker),
             (u32::MAX, 31, 4, 1)
         );
+        let denials = r#"[{"call":"socket","reason":"network","times":3}]"#;
+        assert_eq!(
+            (first.denials_bytes as usize, first.log_dropped),
+            (denials.len(), u32::MAX)
+        );
+        assert_eq!(tickets.finished(a).unwrap().denials, denials);
         let second = take_in(&mut tickets, done(b, Outcome::Exited(-3))).unwrap();
         assert_eq!((second.outcome, second.detail, second.response_bytes), (4, -3, 0));
         let failed = take_in(&mut tickets, done(b, Outcome::Failed("why".into()))).unwrap();
@@ -298,7 +331,8 @@ mod tests {
         assert_eq!(first.join().unwrap().unwrap(), []);
         assert_eq!(pool.wait(8, Duration::ZERO).unwrap(), []);
         assert!(
-            pool.statistics().starts_with(r#"{"outcomes":{},"refused":0,"#),
+            pool.statistics()
+                .starts_with(r#"{"outcomes":{},"denials":{},"logsCut":0,"refused":0,"#),
             "{}",
             pool.statistics()
         );

@@ -12,7 +12,11 @@ use crate::abi::{Fault, Status, fault, numbers};
 use crate::warmup::{Entry, Plan};
 
 /// The only version there is.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
+/// Most descriptors, threads and mappings that a guest may be given: each costs the host memory, and a reset looks at all.
+const DESCRIPTORS_MAX: u32 = 65_536;
+const THREADS_MAX: u32 = 1024;
+const MAPPINGS_MAX: u32 = 65_530;
 /// Most items of a description.
 const ITEMS_MAX: usize = 100_000;
 /// Most runs of one warm-up frame.
@@ -41,7 +45,8 @@ numbers! {
         File = 7 "file",
         /// A host path of a program: its interpreter and libraries are mounted.
         Libraries = 8 "libraries",
-        /// Memory u64, output u32, log u32, boot time in nanoseconds u64.
+        /// Memory u64, output u32, log u32, boot time in nanoseconds u64, CPU time in nanoseconds u64 (0: no limit), system
+        /// calls u64, descriptors u32, threads u32, mappings u32.
         Limits = 9 "limits",
         /// Runs u32, group u32, marks u32 ([`KEEP_ANSWER`], [`REHEARSE`]), milliseconds for one run u32 and for all runs u32, frame.
         Warmup = 10 "warmup",
@@ -139,8 +144,10 @@ fn limits(payload: &[u8]) -> Result<Limits, Fault> {
     let mut r = Reader { rest: payload };
     let (memory_bytes, output_bytes) = (r.long()?, r.number()?);
     let (log_bytes, boot_ns) = (r.number()?, r.long()?);
+    let (cpu_ns, calls) = (r.long()?, r.long()?);
+    let (descriptors, threads, mappings) = (r.number()?, r.number()?, r.number()?);
     if !r.rest.is_empty() {
-        return Err(wrong("limits that go on, want 24 bytes"));
+        return Err(wrong("limits that go on, want 52 bytes"));
     }
     if !(1 << 20..=1 << 40).contains(&memory_bytes) {
         return Err(wrong(format!(
@@ -151,11 +158,26 @@ fn limits(payload: &[u8]) -> Result<Limits, Fault> {
         let most = output_bytes.max(log_bytes);
         return Err(wrong(format!("output of {most} bytes, want at most {BODY_MAX}")));
     }
+    let tables = [
+        (descriptors, 3, DESCRIPTORS_MAX, "descriptors"),
+        (threads, 1, THREADS_MAX, "threads"),
+        (mappings, 16, MAPPINGS_MAX, "mappings"),
+    ];
+    for (number, least, most, what) in tables {
+        if !(least..=most).contains(&number) {
+            return Err(wrong(format!("{number} {what}, want {least} to {most}")));
+        }
+    }
     Ok(Limits {
         memory_bytes,
         output_bytes,
         log_bytes: log_bytes as usize,
         boot_ns,
+        cpu_ns: (cpu_ns > 0).then_some(cpu_ns),
+        calls,
+        descriptors: descriptors as usize,
+        threads: threads as usize,
+        mappings: mappings as usize,
     })
 }
 
@@ -277,11 +299,16 @@ mod tests {
     }
 
     fn whole() -> Vec<u8> {
-        let limits: [&[u8]; 4] = [
+        let limits: [&[u8]; 9] = [
             &(64u64 << 20).to_le_bytes(),
             &1000u32.to_le_bytes(),
             &2000u32.to_le_bytes(),
             &5_000_000_000u64.to_le_bytes(),
+            &7_000_000_000u64.to_le_bytes(),
+            &9_000_000_000u64.to_le_bytes(),
+            &100u32.to_le_bytes(),
+            &20u32.to_le_bytes(),
+            &3000u32.to_le_bytes(),
         ];
         let warm = [3u32, 1, KEEP_ANSWER | REHEARSE, 200, 400]
             .map(u32::to_le_bytes)
@@ -318,6 +345,10 @@ mod tests {
             (l.memory_bytes, l.output_bytes, l.log_bytes, l.boot_ns),
             (64 << 20, 1000, 2000, 5_000_000_000)
         );
+        assert_eq!(
+            (l.cpu_ns, l.calls, l.descriptors, l.threads, l.mappings),
+            (Some(7_000_000_000), 9_000_000_000, 100, 20, 3000)
+        );
         let mut runs = 0;
         while let Some(request) = warmup.next() {
             assert_eq!(request.frame, frame());
@@ -348,7 +379,7 @@ mod tests {
     fn decode_names_what_is_wrong() {
         let start = VERSION.to_le_bytes();
         let cases: [(Vec<u8>, &str); 7] = [
-            (9u32.to_le_bytes().into(), "version 9, want 1"),
+            (9u32.to_le_bytes().into(), "version 9, want 2"),
             (
                 [&start[..], &99u32.to_le_bytes(), &[0; 4]].concat(),
                 "tag 99, want",
@@ -356,13 +387,35 @@ mod tests {
             ([&start[..], &item(Tag::Argument, b"a\0")].concat(), "a NUL"),
             ([&start[..], &item(Tag::Argument, b"\xff")].concat(), "not UTF-8"),
             ([&start[..], &item(Tag::Folder, b"app")].concat(), "\"app\", want"),
-            ([&start[..], &item(Tag::Limits, &[0; 24])].concat(), "memory of 0"),
+            ([&start[..], &item(Tag::Limits, &[0; 52])].concat(), "memory of 0"),
             (start.into(), "program \"\", want"),
         ];
         for (bytes, want) in cases {
             let fault = decode(&bytes).unwrap_err();
             assert_eq!(fault.status, Status::BadArgument);
             assert!(fault.text.contains(want), "{}", fault.text);
+        }
+    }
+
+    #[test]
+    fn limits_are_bounded_and_no_cpu_time_is_no_limit() {
+        let payload = |cpu: u64, tables: [u32; 3]| {
+            let head = [64u64 << 20, 0, 1, cpu, u64::MAX].map(u64::to_le_bytes).concat();
+            [&head[..], &tables.map(u32::to_le_bytes).concat()[..]].concat()
+        };
+        let least = limits(&payload(0, [3, 1, 16])).unwrap();
+        assert_eq!((least.cpu_ns, least.calls, least.mappings), (None, u64::MAX, 16));
+        assert_eq!(limits(&payload(1, [3, 1, 16])).unwrap().cpu_ns, Some(1));
+        assert!(limits(&payload(0, [65_536, 1024, 65_530])).is_ok());
+        for bad in [
+            [2, 1, 16],
+            [3, 0, 16],
+            [3, 1, 15],
+            [65_537, 1, 16],
+            [3, 1025, 16],
+            [3, 1, 65_531],
+        ] {
+            assert!(limits(&payload(0, bad)).is_err(), "{bad:?}");
         }
     }
 

@@ -11,6 +11,8 @@ pub struct Finished {
     pub log: Vec<u8>,
     /// Words about a bad end.
     pub message: String,
+    /// What it was refused, as JSON.
+    pub denials: String,
 }
 
 #[derive(Debug)]

@@ -29,10 +29,18 @@ errnos! {
 impl Errno {
     /// Not an error of Linux and never seen by the guest: no page was left to copy into, and the guest must end.
     pub const OUT_OF_MEMORY: Self = Self(4095);
+    /// ENOMEM to the guest: as many mappings as may be.
+    pub const OVER_MAPPINGS: Self = Self(4094);
+    /// ENOMEM to the guest: as much address space as may be.
+    pub const OVER_RESERVED: Self = Self(4093);
 
     /// The value a system call leaves in `rax` for this error.
     #[must_use]
     pub fn as_result(self) -> u64 {
-        (-i64::from(self.0)).cast_unsigned()
+        let seen = match self {
+            Self::OVER_MAPPINGS | Self::OVER_RESERVED => Self::ENOMEM,
+            other => other,
+        };
+        (-i64::from(seen.0)).cast_unsigned()
     }
 }

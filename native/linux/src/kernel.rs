@@ -5,8 +5,9 @@
 mod restore;
 
 use crate::action::{Action, Stop};
-use crate::calls::Call;
+use crate::calls::{Answer, Call};
 use crate::clock::{Clock, ClockBase};
+use crate::denials::{Denial, Denials};
 use crate::errno::Errno;
 use crate::files::Files;
 use crate::limits::{Limit, Limits, Statistics};
@@ -102,6 +103,7 @@ pub struct Kernel {
     calls_left: u64,
     /// The last fault served without a change, and how often in a row: a machine that disagrees with the mappings must not loop.
     last_fault: (u64, u64, u32),
+    denials: Denials,
     /// Counts for the host.
     pub statistics: Statistics,
 }
@@ -164,6 +166,7 @@ impl Kernel {
             paused: 1_000_000_000,
             calls_left: limits.calls,
             last_fault: (0, 0, 0),
+            denials: Denials::default(),
             statistics: Statistics::default(),
         }
     }
@@ -189,11 +192,17 @@ impl Kernel {
         Ok(())
     }
 
+    /// Bounds the system calls of each request from the next one on. Until then, and before the first request, they are not.
+    pub fn limit_calls(&mut self, calls: u64) {
+        self.limits.calls = calls;
+    }
+
     /// Begins a request: clocks and randomness are set anew, the input is there to be read, and a thread runs.
     pub fn begin_request<M: Machine>(&mut self, m: &mut M, request: Request) -> Action {
         self.clock = Clock::new(request.clock, self.paused);
         self.random = Random::from_seed(request.seed);
         self.calls_left = self.limits.calls;
+        self.denials.take();
         self.in_flight = true;
         self.write_clock_page(m);
         self.files.push_input(request.input);
@@ -220,10 +229,14 @@ impl Kernel {
         self.files.stdio.take_log()
     }
 
-    /// Bytes on fd 2 that were over the limit and dropped.
-    #[must_use]
-    pub fn log_dropped(&self) -> u64 {
-        self.files.stdio.log_dropped
+    /// Takes the count of bytes on fd 2 that were over the limit and dropped.
+    pub fn take_log_dropped(&mut self) -> u64 {
+        std::mem::take(&mut self.files.stdio.log_dropped)
+    }
+
+    /// Takes what the guest was refused since the request began.
+    pub fn take_denials(&mut self) -> Vec<Denial> {
+        self.denials.take()
     }
 
     /// Monotonic time now.
@@ -256,10 +269,16 @@ impl Kernel {
         }
         let call = Call::from_registers(&m.registers());
         let answer = self.call(m, &call, None);
+        self.note(&call, &answer);
         match self.finish(m, answer) {
             Some(action) => action,
             None => self.schedule(m),
         }
+    }
+
+    /// Keeps for the host what a call was refused.
+    pub(crate) fn note(&mut self, call: &Call, answer: &Answer) {
+        self.denials.note(call, answer);
     }
 
     /// Handles a processor exception of the running thread: serves a page, or raises a signal.

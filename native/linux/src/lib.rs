@@ -24,7 +24,7 @@
 //! - What a guest can write is copied once ([`space::AddressSpace::read`]), then checked, then used. No reference into guest memory.
 //! - Every table has a bound ([`limits::Limits`]), and what the host holds for a guest (pipes, texts, files, versions of mapped files)
 //!   is counted in bytes. No call costs more than a few milliseconds of host time; no loop runs longer than a table.
-//! - An unknown call answers ENOSYS and is counted ([`limits::Statistics::unknown`]); nothing a guest does ends the host.
+//! - An unknown call answers ENOSYS and is counted ([`limits::Statistics::unknown`]); what a guest may not have is noted for the host ([`denials`]); nothing a guest does ends the host.
 //! - A call that waits keeps no state: when its wait is over it is made again from the same registers ([`threads::Retry`]).
 //! - State is cloned for a snapshot and copied back by what was touched ([`tracked`]); [`kernel::Kernel::differences`] names any part
 //!   that is not as it was.
@@ -54,6 +54,7 @@ pub mod action;
 pub mod calls;
 pub mod clock;
 mod delivery;
+pub mod denials;
 pub mod elf;
 pub mod errno;
 pub mod exec;

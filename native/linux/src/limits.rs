@@ -23,7 +23,7 @@ pub struct Limits {
     pub output_bytes: usize,
     /// Most bytes on fd 2 that are kept for one request.
     pub log_bytes: usize,
-    /// Most system calls for one request.
+    /// Most system calls for one request, the boot being one; [`crate::kernel::Kernel::limit_calls`] sets it later.
     pub calls: u64,
     /// Pages mapped at once when one is touched.
     pub fault_around: u64,

@@ -184,7 +184,9 @@ impl Kernel {
                 self.interrupt(m, retry.deadline)
             } else {
                 let call = Call::from_registers(&m.registers());
-                self.call(m, &call, Some(retry))
+                let answer = self.call(m, &call, Some(retry));
+                self.note(&call, &answer);
+                answer
             };
             if let Some(action) = self.finish(m, answer) {
                 return action;

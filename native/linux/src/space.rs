@@ -123,14 +123,15 @@ impl AddressSpace {
         self.heap = start..start;
     }
 
+    /// [`Errno::OVER_MAPPINGS`] or [`Errno::OVER_RESERVED`], which are ENOMEM to the guest, over a limit.
     fn room_for(&self, mappings: usize, bytes: u64) -> Result<(), Errno> {
-        let fits = self.tree.len() + mappings <= self.limits.mappings
-            && self
-                .tree
-                .reserved()
-                .checked_add(bytes)
-                .is_some_and(|sum| sum <= self.limits.reserved);
-        if fits { Ok(()) } else { Err(Errno::ENOMEM) }
+        if self.tree.len() + mappings > self.limits.mappings {
+            return Err(Errno::OVER_MAPPINGS);
+        }
+        match self.tree.reserved().checked_add(bytes) {
+            Some(sum) if sum <= self.limits.reserved => Ok(()),
+            _ => Err(Errno::OVER_RESERVED),
+        }
     }
 
     /// Maps `length` bytes and gives the address.

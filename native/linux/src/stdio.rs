@@ -108,6 +108,8 @@ impl Stdio {
             OutputMode::Framed(limits) => match progress(&self.output, Kind::Response, limits) {
                 Ok(Progress::Whole(_)) => Written::Ready,
                 Ok(_) => Written::Waiting,
+                // A length over its limit is told as soon as the head is there.
+                Err(FrameError::Header(_) | FrameError::Body(_)) => Written::TooMuch,
                 Err(error) => Written::Broken(error),
             },
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use mayfly_linux::action::Action;
 use mayfly_linux::kernel::Kernel;
 use mayfly_linux::stdio::OutputMode;
-use mayfly_pool::{Event, Limits, Mount, Running, Spec, library_mounts};
+use mayfly_pool::{Deadlines, Event, Limits, Mount, Running, Spec, library_mounts};
 use mayfly_vmm::{Alarm, Host};
 
 /// What the command line asks for.
@@ -85,7 +85,7 @@ pub fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Error>> {
             memory_bytes: options.memory.unwrap_or(1024) << 20,
             output_bytes: 64 << 20,
             log_bytes: 1 << 20,
-            boot_ns: 0,
+            ..Limits::default()
         },
     };
     let mut running = Running::start(&host, &spec, OutputMode::Stream, false)?;
@@ -111,7 +111,7 @@ fn drive(running: &mut Running) -> Result<u8, Box<dyn std::error::Error>> {
     let mut alarm = Alarm::new()?;
     let mut action = Action::Resume;
     loop {
-        let event = running.run(action, &mut alarm, u64::MAX)?;
+        let event = running.run(action, &mut alarm, Deadlines::at(u64::MAX))?;
         flush(running)?;
         let Event::Action(wanted) = event else {
             return Err("the end of time was reached".into());

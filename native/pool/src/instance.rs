@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use mayfly_linux::action::{Action, Stop};
+use mayfly_linux::denials::Denial;
 use mayfly_linux::limits::Limit;
 use mayfly_vmm::{Alarm, Error, ResetReport, Survival, monotonic_ns};
 
+use crate::deadlines::Deadlines;
 use crate::machine::Guest;
 use crate::outcome::{Outcome, RequestStats};
 use crate::program::{Program, begin_request};
@@ -20,11 +22,21 @@ pub struct Instance {
     pub(crate) running: Running,
 }
 
+/// What a request left beside its outcome and its times.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Traces {
+    /// What it wrote to fd 2, up to the limit.
+    pub log: Vec<u8>,
+    /// Bytes of it that were over the limit.
+    pub log_dropped: u64,
+    /// System calls that it was refused.
+    pub denials: Vec<Denial>,
+}
+
 /// What a request gave beside its outcome.
 #[derive(Debug, Default)]
 pub(crate) struct Handled {
-    /// What it wrote to fd 2, up to the limit.
-    pub log: Vec<u8>,
+    pub traces: Traces,
     pub stats: RequestStats,
     /// The machine must not serve another request.
     pub lost: bool,
@@ -52,17 +64,20 @@ impl Instance {
         &self.program
     }
 
-    /// Runs the request to its frame or its end. An error means that the machine is lost. Afterwards the instance is to be
-    /// reset, or settled if it keeps its state.
+    /// Runs the request to its frame or its end, at most to `deadline` ([`monotonic_ns`]) and for as long as its program may
+    /// have a CPU. An error means that the machine is lost. Afterwards the instance is to be reset, or settled if it keeps its
+    /// state.
     pub fn handle(
         &mut self,
         frame: Vec<u8>,
         alarm: &mut Alarm,
         deadline: u64,
     ) -> mayfly_vmm::Result<Outcome> {
+        let deadlines = Deadlines::after(0, deadline, self.program.cpu_ns);
         let action = begin_request(&mut self.running, self.program.clock, frame)?;
-        match self.running.run(action, alarm, deadline) {
+        match self.running.run(action, alarm, deadlines) {
             Ok(Event::Deadline) => Ok(Outcome::Timeout),
+            Ok(Event::CpuDeadline) => Ok(Outcome::CpuOver),
             Ok(Event::Action(action)) => Ok(self.outcome(action)),
             Err(Error::OutOfMemory { .. }) => Ok(Outcome::OutOfMemory),
             Err(Error::BadInstructionPointer { .. }) => Ok(Outcome::Killed(SIGSEGV)),
@@ -78,7 +93,7 @@ impl Instance {
             Action::Stop(Stop::Signal(signal)) => Outcome::Killed(signal as i32),
             Action::Stop(Stop::OutOfMemory) => Outcome::OutOfMemory,
             Action::Stop(Stop::Limit(Limit::Output)) => Outcome::OutputOver,
-            Action::Stop(Stop::Limit(Limit::Calls)) => Outcome::Misbehaved("too many system calls".into()),
+            Action::Stop(Stop::Limit(Limit::Calls)) => Outcome::CallsOver,
             Action::Stop(Stop::BadFrame(e)) => Outcome::Misbehaved(format!("wrote no frame: {e}")),
             Action::Stop(Stop::Exception { vector }) => Outcome::Failed(format!("exception {vector}")),
             Action::Resume | Action::Output => {
@@ -87,9 +102,14 @@ impl Instance {
         }
     }
 
-    /// What the request wrote to fd 2.
-    pub fn take_log(&mut self) -> Vec<u8> {
-        self.running.kernel.take_log()
+    /// What the request left, to be taken before the reset.
+    pub fn take_traces(&mut self) -> Traces {
+        let kernel = &mut self.running.kernel;
+        Traces {
+            log: kernel.take_log(),
+            log_dropped: kernel.take_log_dropped(),
+            denials: kernel.take_denials(),
+        }
     }
 
     /// Times that the guest left ring 3 so far.
@@ -106,7 +126,7 @@ impl Instance {
     /// Instead of a reset, for programs that keep their state: lets the program go on until it waits for the next request.
     /// False when it does not get there: then only a reset helps.
     pub fn settle(&mut self, alarm: &mut Alarm, deadline: u64) -> mayfly_vmm::Result<bool> {
-        let event = self.running.run(Action::Resume, alarm, deadline);
+        let event = self.running.run(Action::Resume, alarm, Deadlines::at(deadline));
         match event {
             Ok(Event::Action(Action::Idle { .. })) => Ok(true),
             Ok(_) => Ok(false),
@@ -153,7 +173,7 @@ impl Instance {
         let outcome = self.handle(frame, alarm, deadline);
         let ran = monotonic_ns();
         let mut handled = Handled {
-            log: self.take_log(),
+            traces: self.take_traces(),
             lost: true,
             ..Handled::default()
         };

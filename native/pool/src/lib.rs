@@ -7,6 +7,7 @@
 //! ```
 
 mod clock;
+mod deadlines;
 mod deno;
 mod inspect;
 mod instance;
@@ -21,10 +22,14 @@ mod running;
 mod spec;
 mod trial;
 
+pub use mayfly_linux::calls::name as call_name;
+pub use mayfly_linux::denials::{Denial, Reason};
+
+pub use deadlines::Deadlines;
 pub use deno::deno_spec;
 #[doc(hidden)]
 pub use inspect::{LeftOut, Tables};
-pub use instance::Instance;
+pub use instance::{Instance, Traces};
 pub use libraries::library_mounts;
 pub use machine::Guest;
 pub use mount::{Mount, MountError, Source};

@@ -7,19 +7,23 @@ use std::fmt;
 pub enum Outcome {
     /// The response frame, checked.
     Answered(Vec<u8>),
-    /// Its time was over.
+    /// Its time by the wall's clock was over.
     Timeout,
+    /// It had a CPU for as long as it may.
+    CpuOver,
     /// Its memory was used up.
     OutOfMemory,
-    /// It wrote more than it may.
+    /// It wrote more than it may, or began a frame that is longer.
     OutputOver,
+    /// It made more system calls than it may.
+    CallsOver,
     /// The program ended with this status.
     Exited(i32),
     /// The program died by this signal.
     Killed(i32),
     /// All its threads wait for each other and nothing can wake them.
     Stuck,
-    /// What it wrote is no frame, or it exceeded a limit of the personality.
+    /// What it wrote is no frame.
     Misbehaved(String),
     /// A bug or a shortage of the host's; the machine was dropped.
     Failed(String),
@@ -31,8 +35,10 @@ impl Outcome {
         match self {
             Outcome::Answered(_) => "answered",
             Outcome::Timeout => "timeout",
+            Outcome::CpuOver => "cpu",
             Outcome::OutOfMemory => "memory",
             Outcome::OutputOver => "output",
+            Outcome::CallsOver => "calls",
             Outcome::Exited(_) => "exited",
             Outcome::Killed(_) => "killed",
             Outcome::Stuck => "stuck",
@@ -50,8 +56,10 @@ impl fmt::Display for Outcome {
             Outcome::Misbehaved(what) | Outcome::Failed(what) => write!(f, "{}: {what}", self.name()),
             Outcome::Answered(_)
             | Outcome::Timeout
+            | Outcome::CpuOver
             | Outcome::OutOfMemory
             | Outcome::OutputOver
+            | Outcome::CallsOver
             | Outcome::Stuck => f.write_str(self.name()),
         }
     }
@@ -70,4 +78,15 @@ pub struct RequestStats {
     pub exits: u64,
     /// Pages that the reset put back.
     pub dirty_pages: u64,
+}
+
+impl RequestStats {
+    /// Adds another request's.
+    pub fn add(&mut self, other: &RequestStats) {
+        self.queue_ns += other.queue_ns;
+        self.run_ns += other.run_ns;
+        self.reset_ns += other.reset_ns;
+        self.exits += other.exits;
+        self.dirty_pages += other.dirty_pages;
+    }
 }

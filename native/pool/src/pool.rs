@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mayfly_vmm::{Alarm, monotonic_ns};
 
-use crate::instance::{Handled, Instance};
+use crate::instance::{Handled, Instance, Traces};
 use crate::outcome::{Outcome, RequestStats};
 use crate::program::Program;
 use crate::queue::{Queue, Refused, Work};
@@ -35,8 +35,8 @@ pub struct Completion {
     pub id: u64,
     /// How it ended.
     pub outcome: Outcome,
-    /// What it wrote to fd 2, up to the limit.
-    pub log: Vec<u8>,
+    /// What else it left: its log, and what it was refused.
+    pub traces: Traces,
     /// Where its time went.
     pub stats: RequestStats,
     /// The worker that ran it.
@@ -50,12 +50,45 @@ pub struct PoolStats {
     pub outcomes: BTreeMap<&'static str, u64>,
     /// Requests refused because the queue was full.
     pub refused: u64,
+    /// Refused system calls by reason ([`mayfly_linux::denials::Reason::name`]).
+    pub denials: BTreeMap<&'static str, u64>,
+    /// Requests whose log was cut.
+    pub logs_cut: u64,
     /// Machines forked.
     pub forks: u64,
     /// Machines dropped because they were lost.
     pub lost: u64,
     /// Sums over all requests.
     pub total: RequestStats,
+}
+
+impl PoolStats {
+    /// Counts a request in.
+    pub fn count(&mut self, outcome: &Outcome, traces: &Traces, stats: &RequestStats) {
+        *self.outcomes.entry(outcome.name()).or_default() += 1;
+        for denial in &traces.denials {
+            *self.denials.entry(denial.reason.name()).or_default() += denial.times;
+        }
+        self.logs_cut += u64::from(traces.log_dropped > 0);
+        self.total.add(stats);
+    }
+
+    /// Adds another pool's counts.
+    pub fn add(&mut self, other: &PoolStats) {
+        for (mine, theirs) in [
+            (&mut self.outcomes, &other.outcomes),
+            (&mut self.denials, &other.denials),
+        ] {
+            for (name, n) in theirs {
+                *mine.entry(name).or_default() += n;
+            }
+        }
+        self.logs_cut += other.logs_cut;
+        self.refused += other.refused;
+        self.forks += other.forks;
+        self.lost += other.lost;
+        self.total.add(&other.total);
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -214,12 +247,11 @@ fn refuse_all(shared: &Shared, worker: usize, why: &str) {
     while let Some(next) = shared.queue.take(worker) {
         if let Work::Job(timed) = next {
             let outcome = Outcome::Failed(why.into());
-            let (id, log, stats) = (timed.job.id, Vec::new(), RequestStats::default());
             shared.queue.complete(Completion {
-                id,
+                id: timed.job.id,
                 outcome,
-                log,
-                stats,
+                traces: Traces::default(),
+                stats: RequestStats::default(),
                 worker,
             });
         }
@@ -275,7 +307,7 @@ impl Worker<'_> {
         Completion {
             id,
             outcome,
-            log: handled.log,
+            traces: handled.traces,
             stats,
             worker: self.index,
         }
@@ -301,12 +333,6 @@ impl Worker<'_> {
 
     fn count(&self, done: &Completion) {
         let mut stats = self.shared.stats.lock().unwrap_or_else(PoisonError::into_inner);
-        *stats.outcomes.entry(done.outcome.name()).or_default() += 1;
-        let total = &mut stats.total;
-        total.queue_ns += done.stats.queue_ns;
-        total.run_ns += done.stats.run_ns;
-        total.reset_ns += done.stats.reset_ns;
-        total.exits += done.stats.exits;
-        total.dirty_pages += done.stats.dirty_pages;
+        stats.count(&done.outcome, &done.traces, &done.stats);
     }
 }

@@ -10,6 +10,7 @@ use mayfly_vmm::{Alarm, Host, Snapshot, monotonic_ns};
 use mayfly_wire::{HEADER_MAX, Head, Kind, Limits as FrameLimits};
 
 use crate::clock::{ClockSource, fresh_seed};
+use crate::deadlines::Deadlines;
 use crate::running::{Event, Running};
 use crate::spec::{BootError, Spec};
 
@@ -62,6 +63,8 @@ pub struct Program {
     pub(crate) clock: ClockSource,
     /// A fork runs it once before it is used.
     pub(crate) sample: Option<Vec<u8>>,
+    /// Longest time that a request may have a CPU.
+    pub(crate) cpu_ns: Option<u64>,
     report: BootReport,
 }
 
@@ -110,6 +113,8 @@ impl Program {
             guest, mut kernel, ..
         } = running;
         drop(kernel.take_log());
+        kernel.take_log_dropped();
+        kernel.limit_calls(spec.limits.calls);
         let kernel = kernel.snapshot();
         let machine = Arc::new(guest.into_vm().snapshot(spec.limits.memory_bytes)?);
         report.memory_bytes = machine.used_bytes();
@@ -119,6 +124,7 @@ impl Program {
             kernel,
             clock,
             sample,
+            cpu_ns: spec.limits.cpu_ns,
             report,
         })
     }
@@ -221,7 +227,7 @@ fn run_to_idle(
 ) -> Result<Option<Vec<u8>>, BootError> {
     let (mut action, mut answer) = (action, None);
     loop {
-        let what = match running.run(action, alarm, deadline)? {
+        let what = match running.run(action, alarm, Deadlines::at(deadline))? {
             Event::Action(Action::Idle { .. }) => return Ok(answer),
             Event::Action(Action::Frame) => {
                 answer = Some(running.kernel.take_output());
@@ -231,7 +237,7 @@ fn run_to_idle(
             Event::Action(Action::Stop(stop)) => format!("ended: {stop:?}"),
             Event::Action(Action::Deadlock) => "has only threads that wait for each other".into(),
             Event::Action(other) => format!("did {other:?}"),
-            Event::Deadline => "took too long".into(),
+            Event::Deadline | Event::CpuDeadline => "took too long".into(),
         };
         return Err(ended(running, &what));
     }

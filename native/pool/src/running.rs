@@ -8,23 +8,23 @@ use mayfly_linux::exec::Exec;
 use mayfly_linux::kernel::{Config, Kernel};
 use mayfly_linux::machine::Machine;
 use mayfly_linux::stdio::OutputMode;
-use mayfly_vmm::{Alarm, Exit, Host, Vm, monotonic_ns};
+use mayfly_vmm::{Alarm, Exit, Host, Vm};
 
 use crate::clock::{ClockSource, fresh_seed};
+use crate::deadlines::Deadlines;
 use crate::machine::Guest;
 use crate::mount::mount_all;
 use crate::spec::{BootError, Spec};
-
-/// Guest threads that do not wait for each other's calls get turns of this length.
-const TURN_NS: u64 = 5_000_000;
 
 /// Why the loop stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The personality wants something of the host. Never [`Action::Resume`].
     Action(Action),
-    /// The deadline passed. The program may go on.
+    /// The wall's deadline passed. The program may go on.
     Deadline,
+    /// The CPU's deadline passed. The program may go on.
+    CpuDeadline,
 }
 
 /// A called system call, told to the trace before it is answered: thread-independent number and arguments.
@@ -56,6 +56,9 @@ impl Running {
         let limits = mayfly_linux::limits::Limits {
             output_bytes: output_bytes(output, spec),
             log_bytes: spec.limits.log_bytes,
+            descriptors: spec.limits.descriptors,
+            threads: spec.limits.threads,
+            mappings: spec.limits.mappings,
             ..Default::default()
         };
         let clock = ClockSource::new(host)?.now();
@@ -104,11 +107,16 @@ impl Running {
         }
     }
 
-    /// Does what `action` says and runs the program until the personality wants something of the host, or the deadline
-    /// ([`monotonic_ns`]) passes.
-    pub fn run(&mut self, action: Action, alarm: &mut Alarm, deadline: u64) -> mayfly_vmm::Result<Event> {
+    /// Does what `action` says and runs the program until the personality wants something of the host, or a deadline passes.
+    pub fn run(
+        &mut self,
+        action: Action,
+        alarm: &mut Alarm,
+        deadlines: Deadlines,
+    ) -> mayfly_vmm::Result<Event> {
         let mut action = action;
-        set_turn(alarm, deadline)?;
+        // It also stops a program that keeps calling: the machine looks at the alarm before it enters.
+        alarm.set(Some(deadlines.next_look()))?;
         loop {
             if let Some(error) = self.guest.take_error() {
                 return Err(error);
@@ -125,10 +133,10 @@ impl Running {
                 }
                 Exit::Exception(e) => self.kernel.fault(&mut self.guest, e.vector, e.error, e.address),
                 Exit::Kicked => {
-                    if monotonic_ns() >= deadline {
-                        return Ok(Event::Deadline);
+                    if let Some(event) = deadlines.passed() {
+                        return Ok(event);
                     }
-                    set_turn(alarm, deadline)?;
+                    alarm.set(Some(deadlines.next_look()))?;
                     self.kernel.preempt(&mut self.guest)
                 }
             };
@@ -142,12 +150,6 @@ impl Running {
             trace(r.rax, [r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9], &self.kernel);
         }
     }
-}
-
-/// Sets the alarm to the end of a turn or to the deadline. It also stops a program that keeps calling: the machine looks at it
-/// before it enters.
-fn set_turn(alarm: &mut Alarm, deadline: u64) -> mayfly_vmm::Result<()> {
-    alarm.set(Some(deadline.min(monotonic_ns().saturating_add(TURN_NS))))
 }
 
 fn output_bytes(output: OutputMode, spec: &Spec) -> usize {

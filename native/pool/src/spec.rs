@@ -36,10 +36,20 @@ pub struct Limits {
     pub memory_bytes: u64,
     /// Longest response body, in bytes.
     pub output_bytes: u32,
-    /// Bytes kept of what a request writes to fd 2.
+    /// Bytes kept of what a request writes to fd 2; the rest is counted and dropped.
     pub log_bytes: usize,
     /// Time until the program waits for its first request, in nanoseconds.
     pub boot_ns: u64,
+    /// Longest time that a request may have a CPU, in nanoseconds. Boot and warm-up are bounded by `boot_ns` alone.
+    pub cpu_ns: Option<u64>,
+    /// Most system calls of a request. Boot and warm-up may make any number.
+    pub calls: u64,
+    /// Most open descriptors, from the boot on.
+    pub descriptors: usize,
+    /// Most threads, from the boot on.
+    pub threads: usize,
+    /// Most mappings, from the boot on.
+    pub mappings: usize,
 }
 
 impl Default for Limits {
@@ -49,6 +59,11 @@ impl Default for Limits {
             output_bytes: 8 << 20,
             log_bytes: 64 << 10,
             boot_ns: 10_000_000_000,
+            cpu_ns: None,
+            calls: 1_000_000,
+            descriptors: 1024,
+            threads: 64,
+            mappings: 65_530,
         }
     }
 }

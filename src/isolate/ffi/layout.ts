@@ -30,20 +30,25 @@ export const OUTCOMES = [
   'stuck',
   'misbehaved',
   'failed',
+  'calls',
+  'cpu',
 ] as const
 
 /**
- * How a request ended: `answered` with a frame; `timeout`, `memory` and `output` over a limit; `exited` and `killed` with
- * status and signal; `stuck` with all threads waiting for ever; `misbehaved` with something that is no frame; `failed` by the
- * host's fault.
+ * How a request ended: `answered` with a frame; `timeout`, `cpu`, `memory`, `output` and `calls` over a limit; `exited` and
+ * `killed` with status and signal; `stuck` with all threads waiting for ever; `misbehaved` with something that is no frame;
+ * `failed` by the host's fault.
  */
 export type OutcomeName = typeof OUTCOMES[number]
 
 /** Parts of what a request left. */
-export const PARTS = { response: 0, log: 1, message: 2 } as const
+export const PARTS = { response: 0, log: 1, message: 2, denials: 3 } as const
 
 /** Flag of a submission: keep the program's state. */
 export const KEEP = 1
+
+/** Layout of a program's description. */
+export const SPEC_VERSION = 2
 
 /** Items of a program's description. */
 export const SPEC_TAGS = {
@@ -61,7 +66,7 @@ export const SPEC_TAGS = {
 } as const
 
 /** Size of a completion, in bytes. */
-export const COMPLETION_BYTES = 64
+export const COMPLETION_BYTES = 72
 
 /** Fields of a completion: offset in bytes and type. */
 export const COMPLETION = {
@@ -77,7 +82,9 @@ export const COMPLETION = {
   message_bytes: [48, 'u32'],
   detail: [52, 'i32'],
   worker: [56, 'u32'],
-  reserved: [60, 'u32'],
+  denials_bytes: [60, 'u32'],
+  log_dropped: [64, 'u32'],
+  reserved: [68, 'u32'],
 } as const
 
 /** The whole ABI as text, from the tables; the Rust side writes the same from its own. */
@@ -91,7 +98,7 @@ export function describeAbi(): string {
   for (const [name, value] of Object.entries(STATUSES)) lines.push(`status ${name} = ${value}`)
   for (const [value, name] of OUTCOMES.entries()) lines.push(`outcome ${name} = ${value}`)
   for (const [name, value] of Object.entries(PARTS)) lines.push(`part ${name} = ${value}`)
-  lines.push(`flag keep = ${KEEP}`)
+  lines.push(`flag keep = ${KEEP}`, `spec version = ${SPEC_VERSION}`)
   for (const [name, tag] of Object.entries(SPEC_TAGS)) lines.push(`spec ${name} = ${tag}`)
   return `${lines.join('\n')}\n`
 }

@@ -13,8 +13,12 @@ export interface NativeCompletion {
   readonly frame: Uint8Array<ArrayBuffer>
   /** What the request wrote to fd 2, up to the limit. */
   readonly log: Uint8Array<ArrayBuffer>
+  /** Bytes of it that were over the limit. */
+  readonly logDropped: number
   /** Words about `misbehaved` and `failed`. */
   readonly message: string
+  /** System calls that it was refused, each kind once and at most 16 of them. */
+  readonly denials: readonly Denial[]
   /** Status of `exited`, signal of `killed`, else 0. */
   readonly detail: number
   readonly queueUs: number
@@ -28,9 +32,35 @@ export interface NativeCompletion {
   readonly worker: number
 }
 
+/** A system call that a request was refused. */
+export interface Denial {
+  /** Its name in Linux. */
+  readonly call: string
+  readonly reason: DenialReason
+  readonly times: number
+}
+
+/**
+ * Why a call was refused: `call` is one that is not known, `network` and `process` what there is none of, `files`, `threads`,
+ * `mappings`, `addressSpace` and `fileSpace` a limit.
+ */
+export type DenialReason =
+  | 'call'
+  | 'network'
+  | 'process'
+  | 'files'
+  | 'threads'
+  | 'mappings'
+  | 'addressSpace'
+  | 'fileSpace'
+
 /** Counts since a pool started; times are sums in microseconds. */
 export interface PoolStatistics {
   readonly outcomes: Readonly<Partial<Record<OutcomeName, number>>>
+  /** Refused system calls by reason. */
+  readonly denials: Readonly<Partial<Record<DenialReason, number>>>
+  /** Requests whose log was cut. */
+  readonly logsCut: number
   readonly refused: number
   /** Machines made, and machines given up as lost. */
   readonly forks: number
@@ -81,6 +111,7 @@ const LINGER_US = 1000
 /** A ticket's low bits are the index of its slot. */
 const SLOT_MASK = 0xffff
 const NOTHING = new Uint8Array(0)
+const NO_DENIALS: readonly Denial[] = Object.freeze([])
 const decoder = new TextDecoder()
 
 /** Index in an array of 4-byte numbers. */
@@ -96,6 +127,8 @@ const DIRTY_PAGES = WORD('dirty_pages')
 const RESPONSE_BYTES = WORD('response_bytes')
 const LOG_BYTES = WORD('log_bytes')
 const MESSAGE_BYTES = WORD('message_bytes')
+const DENIALS_BYTES = WORD('denials_bytes')
+const LOG_DROPPED = WORD('log_dropped')
 const DETAIL = WORD('detail')
 const WORKER = WORD('worker')
 const QUEUE_US = LONG('queue_us')
@@ -274,6 +307,8 @@ export class NativePool {
       outcome: OUTCOMES[this.#words[word + OUTCOME]],
       frame: this.#read(ticket, PARTS.response, this.#words[word + RESPONSE_BYTES]),
       log: this.#read(ticket, PARTS.log, this.#words[word + LOG_BYTES]),
+      logDropped: this.#words[word + LOG_DROPPED],
+      denials: this.#readDenials(ticket, this.#words[word + DENIALS_BYTES]),
       message: decodeText(this.#read(ticket, PARTS.message, this.#words[word + MESSAGE_BYTES])),
       detail: this.#signed[word + DETAIL],
       queueUs: this.#longs[long + QUEUE_US],
@@ -297,6 +332,11 @@ export class NativePool {
     const bytes = new Uint8Array(length)
     this.#library.check(this.#symbols.mayfly_read(this.#handle, ticket, part, bytes, length))
     return bytes
+  }
+
+  #readDenials(ticket: number, length: number): readonly Denial[] {
+    if (length === 0) return NO_DENIALS
+    return JSON.parse(decoder.decode(this.#read(ticket, PARTS.denials, length)))
   }
 
   /** A bug: nothing that is outstanding can be settled any more. */

@@ -1,5 +1,5 @@
 /** What to boot, as bytes: `native/ffi/src/spec.rs` has the layout. */
-import { SPEC_TAGS } from './layout.ts'
+import { SPEC_TAGS, SPEC_VERSION } from './layout.ts'
 
 /** A file of these bytes in the guest, read-only. */
 export interface GuestFile {
@@ -64,9 +64,18 @@ export interface ProgramLimits {
   readonly logBytes: number
   /** Milliseconds for boot and warm-up together. */
   readonly bootMs: number
+  /** Milliseconds that a request may have a CPU; 0 for no limit. */
+  readonly cpuMs: number
+  /** System calls of a request; boot and warm-up are not counted. */
+  readonly calls: number
+  /** Open descriptors, 3 to 65 536, from the boot on. */
+  readonly descriptors: number
+  /** Threads, 1 to 1024, from the boot on. */
+  readonly threads: number
+  /** Mappings, 16 to 65 530, from the boot on. */
+  readonly mappings: number
 }
 
-const VERSION = 1
 const HEAD = 8
 /** Marks of a warm-up frame. */
 const KEEP_ANSWER = 1
@@ -101,12 +110,22 @@ export function encodeSpec(spec: ProgramSpec): Uint8Array<ArrayBuffer> {
   return join(items)
 }
 
-function encodeLimits({ memoryBytes, outputBytes, logBytes, bootMs }: ProgramLimits): Uint8Array {
-  const view = new DataView(new ArrayBuffer(24))
-  view.setBigUint64(0, BigInt(checkNumber(memoryBytes, Number.MAX_SAFE_INTEGER)), true)
-  view.setUint32(8, checkNumber(outputBytes, 0xffffffff), true)
-  view.setUint32(12, checkNumber(logBytes, 0xffffffff), true)
-  view.setBigUint64(16, BigInt(checkNumber(bootMs, 0xffffffff)) * 1_000_000n, true)
+function encodeLimits(limits: ProgramLimits): Uint8Array {
+  const { memoryBytes, outputBytes, logBytes, bootMs, cpuMs, calls, descriptors, threads, mappings } = limits
+  const nanoseconds = (ms: number) => long(checkNumber(ms, 0xffffffff) * 1_000_000)
+  return concat([
+    long(memoryBytes),
+    numbers(outputBytes, logBytes),
+    nanoseconds(bootMs),
+    nanoseconds(cpuMs),
+    long(calls),
+    numbers(descriptors, threads, mappings),
+  ])
+}
+
+function long(value: number): Uint8Array {
+  const view = new DataView(new ArrayBuffer(8))
+  view.setBigUint64(0, BigInt(checkNumber(value, Number.MAX_SAFE_INTEGER)), true)
   return new Uint8Array(view.buffer)
 }
 
@@ -121,11 +140,21 @@ function checkNumber(value: number, most: number): number {
   throw new RangeError(`Cannot describe a program: ${value}, want an integer from 0 to ${most}`)
 }
 
+function concat(parts: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    bytes.set(part, at)
+    at += part.length
+  }
+  return bytes
+}
+
 function join(items: readonly (readonly [number, readonly Uint8Array[]])[]): Uint8Array<ArrayBuffer> {
   const lengths = items.map(([, parts]) => parts.reduce((sum, part) => sum + part.length, 0))
   const bytes = new Uint8Array(4 + lengths.reduce((sum, length) => sum + HEAD + length, 0))
   const view = new DataView(bytes.buffer)
-  view.setUint32(0, VERSION, true)
+  view.setUint32(0, SPEC_VERSION, true)
   let at = 4
   items.forEach(([tag, parts], index) => {
     view.setUint32(at, tag, true)

@@ -52,6 +52,7 @@ impl Step {
 impl Kernel {
     /// Takes the state to come back to. The kernel goes on from the same state.
     pub fn snapshot(&mut self) -> Snapshot {
+        self.denials.take();
         self.space.mark_clean();
         self.threads.mark_clean();
         self.files.mark_clean();
@@ -100,6 +101,7 @@ impl Kernel {
         }
         if does(Step::Request) {
             (self.in_flight, self.calls_left) = (old.in_flight, old.calls_left);
+            self.denials.take();
         }
         if does(Step::LastFault) {
             self.last_fault = old.last_fault;
@@ -128,7 +130,8 @@ impl Kernel {
             ),
             (
                 "request",
-                (self.in_flight, self.last_fault) == (old.in_flight, old.last_fault),
+                (self.in_flight, self.last_fault, &self.denials)
+                    == (old.in_flight, old.last_fault, &old.denials),
             ),
         ];
         parts
@@ -160,6 +163,7 @@ impl Kernel {
             paused,
             calls_left,
             last_fault,
+            denials,
             statistics: _,
         } = self;
         let mut parts: Vec<(&'static str, Box<dyn Debug + '_>)> = vec![
@@ -170,7 +174,7 @@ impl Kernel {
             ("process", Box::new(&**process)),
             ("clock", Box::new((clock, paused))),
             ("randomness", Box::new(random)),
-            ("request", Box::new((in_flight, calls_left))),
+            ("request", Box::new((in_flight, calls_left, denials))),
             ("last fault", Box::new(last_fault)),
         ];
         parts.extend(files.tables());

@@ -211,15 +211,21 @@ fn limits_hold_at_the_limit_and_refuse_one_above() {
     assert!(space.map(&mut m, place(0), 14 * PAGE, wanted()).is_ok());
     assert_eq!(
         space.map(&mut m, place(1), 3 * PAGE, wanted()),
-        Err(Errno::ENOMEM)
+        Err(Errno::OVER_RESERVED)
     );
     assert!(space.map(&mut m, place(1), 2 * PAGE, wanted()).is_ok());
     assert_eq!(
         space.protect(&mut m, 0x10_0000 + PAGE, PAGE, Protection::READ),
-        Err(Errno::ENOMEM)
+        Err(Errno::OVER_MAPPINGS)
     );
     assert_eq!(space.unmap(&mut m, 0x10_0000 + PAGE, PAGE), Ok(()));
-    assert_eq!(space.map(&mut m, place(2), PAGE, wanted()), Err(Errno::ENOMEM));
+    assert_eq!(
+        space.map(&mut m, place(2), PAGE, wanted()),
+        Err(Errno::OVER_MAPPINGS)
+    );
+    let enomem = Errno::ENOMEM.as_result();
+    assert_eq!(Errno::OVER_MAPPINGS.as_result(), enomem);
+    assert_eq!(Errno::OVER_RESERVED.as_result(), enomem);
     assert_eq!(space.write(&mut m, 0x10_0000, &[1]), Ok(()));
     assert_eq!(space.write(&mut m, 0x20_0000, &[1]), Ok(()));
     assert_eq!(

@@ -96,7 +96,7 @@ impl Client {
             .instance
             .handle(frame(what), &mut self.alarm, monotonic_ns() + timeout)
             .unwrap();
-        self.log = self.instance.take_log();
+        self.log = self.instance.take_traces().log;
         self.instance.reset().unwrap();
         self.instance.check().unwrap();
         outcome

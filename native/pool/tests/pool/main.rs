@@ -177,7 +177,7 @@ fn pool_answers_all_and_counts_them() {
         assert_eq!(done.outcome.name(), want, "{}: {}", done.id, done.outcome);
         match done.id % 20 {
             4 => assert_eq!(
-                (text(&done.outcome).as_str(), &done.log[..]),
+                (text(&done.outcome).as_str(), &done.traces.log[..]),
                 ("logged", &b"a line\n"[..])
             ),
             1..=3 => {}
