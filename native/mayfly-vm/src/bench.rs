@@ -2,25 +2,81 @@
 
 mod bare;
 mod isolated;
+mod sheet;
 mod soak;
 
 use std::error::Error;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use mayfly_vmm::{Alarm, Host};
 
-/// Measures and prints: the bare machine, then stock Deno where its binary is given.
-pub fn bench(deno: Option<&Path>) -> Result<(), Box<dyn Error>> {
+pub use sheet::Format;
+use sheet::Sheet;
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Its binary, to measure requests too.
+    pub deno: Option<PathBuf>,
+    /// How the results leave.
+    pub format: Format,
+}
+
+impl Options {
+    /// Reads the arguments behind `bench`.
+    pub fn parse(arguments: &[String]) -> Result<Options, String> {
+        let mut options = Options {
+            deno: None,
+            format: Format::Text,
+        };
+        let mut rest = arguments.iter();
+        while let Some(argument) = rest.next() {
+            match argument.as_str() {
+                "--json" => options.format = Format::Json,
+                "--deno" => {
+                    let path = rest.next().ok_or("bench: --deno: no path, want one")?;
+                    options.deno = Some(path.into());
+                }
+                other => {
+                    return Err(format!("bench: {other}: unknown, want --deno PATH or --json"));
+                }
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// Measures the bare machine, then stock Deno where its binary is given.
+pub fn bench(options: &Options) -> Result<(), Box<dyn Error>> {
     let host = Arc::new(Host::open()?);
     let mut alarm = Alarm::new()?;
-    println!("flavour {:?}", host.flavour());
-    let floor = bare::bare(&host, &mut alarm)?;
-    match deno {
-        Some(deno) => isolated::isolated(&host, &mut alarm, deno, floor),
-        None => {
-            println!("stock Deno: not measured, give its binary by --deno PATH");
-            Ok(())
-        }
+    let mut sheet = Sheet::new(options.format);
+    sheet.say(&format!("flavour {:?}", host.flavour()));
+    let floor = bare::bare(&host, &mut alarm, &mut sheet)?;
+    match &options.deno {
+        Some(deno) => isolated::isolated(&host, &mut alarm, deno, floor, &mut sheet)?,
+        None => sheet.say("stock Deno: not measured, give its binary by --deno PATH"),
+    }
+    sheet.end();
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Options, String> {
+        Options::parse(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn flags_come_in_any_order_and_wrong_ones_are_named() {
+        let options = parse("--json --deno /a").unwrap();
+        assert_eq!(options, parse("--deno /a --json").unwrap());
+        assert_eq!((options.deno, options.format), (Some("/a".into()), Format::Json));
+        assert_eq!(parse("").unwrap().format, Format::Text);
+        assert!(parse("--deno").unwrap_err().contains("no path"));
+        assert!(parse("--fast").unwrap_err().contains("--fast"));
     }
 }

@@ -15,7 +15,7 @@ usage: mayfly-vm COMMAND
       --mount PATH       a file or directory that the program may read
       --env NAME=VALUE   a variable of its environment, which is empty otherwise
   doctor   say which boundary this host gives, or what is missing
-  bench [--deno PATH]   measure round trip, fault, fork, reset and their floor; with the deno binary, requests too
+  bench [--deno PATH] [--json]   measure round trip, fault, fork, reset and their floor; with the deno binary, requests too
 ";
 
 fn main() -> ExitCode {
@@ -29,13 +29,10 @@ fn main() -> ExitCode {
             }
         },
         Some("doctor") => doctor::doctor(),
-        Some("bench") => match &arguments[1..] {
-            [] => report(bench::bench(None).map(|()| ExitCode::SUCCESS)),
-            [flag, path] if flag == "--deno" => {
-                report(bench::bench(Some(path.as_ref())).map(|()| ExitCode::SUCCESS))
-            }
-            [..] => {
-                eprintln!("mayfly-vm: bench: wrong arguments, want none or --deno PATH");
+        Some("bench") => match bench::Options::parse(&arguments[1..]) {
+            Ok(options) => report(bench::bench(&options).map(|()| ExitCode::SUCCESS)),
+            Err(wrong) => {
+                eprintln!("mayfly-vm: {wrong}");
                 ExitCode::from(2)
             }
         },

@@ -8,6 +8,8 @@ use mayfly_vmm::{
     monotonic_ns,
 };
 
+use super::sheet::{Samples, Sheet};
+
 const CODE: u64 = USER_START;
 const DATA: u64 = 0x4000_0000;
 /// Pages that the reset's measurement writes: what a small request dirties.
@@ -20,39 +22,12 @@ const PROGRAM: [u8; 21] = [
     0x0f, 0x05, 0xeb, 0xfc,
 ];
 
-/// Measured times in nanoseconds, sorted.
-pub struct Samples(Vec<u64>);
-
-impl Samples {
-    /// Times of one kind.
-    pub fn new(mut all: Vec<u64>) -> Samples {
-        all.sort_unstable();
-        Samples(all)
+fn take(count: usize, mut once: impl FnMut() -> Result<u64>) -> Result<Samples> {
+    let mut all = Vec::with_capacity(count);
+    for _ in 0..count {
+        all.push(once()?);
     }
-
-    fn take(count: usize, mut once: impl FnMut() -> Result<u64>) -> Result<Samples> {
-        let mut all = Vec::with_capacity(count);
-        for _ in 0..count {
-            all.push(once()?);
-        }
-        Ok(Samples::new(all))
-    }
-
-    /// A quantile in microseconds.
-    pub fn at(&self, per_mille: usize) -> f64 {
-        let index = (self.0.len() * per_mille / 1000).min(self.0.len() - 1);
-        self.0[index] as f64 / 1000.0
-    }
-
-    /// One line.
-    pub fn print(&self, name: &str) {
-        println!(
-            "{name:<34} p50 {:8.2}  p90 {:8.2}  p99 {:8.2}  us",
-            self.at(500),
-            self.at(900),
-            self.at(990)
-        );
-    }
+    Ok(Samples::new(all))
 }
 
 fn timed(what: impl FnOnce() -> Result<()>) -> Result<u64> {
@@ -90,36 +65,38 @@ fn machine(host: &Arc<Host>) -> Result<Vm> {
 }
 
 /// One empty round trip and the copy of the pages: no request can be quicker.
-fn floor(snapshot: &Arc<Snapshot>, alarm: &mut Alarm) -> Result<f64> {
+fn floor(snapshot: &Arc<Snapshot>, alarm: &mut Alarm, sheet: &mut Sheet) -> Result<f64> {
     let mut vm = snapshot.fork()?;
     want_call(vm.run(alarm)?)?;
-    let trips = Samples::take(5000, || timed(|| want_call(vm.run(alarm)?)))?;
-    trips.print("round trip by system call");
+    let trips = take(5000, || timed(|| want_call(vm.run(alarm)?)))?;
+    sheet.times("roundTrip", "round trip by system call", &trips);
     let (source, mut target) = (
         vec![1u8; (PAGES * PAGE) as usize],
         vec![0u8; (PAGES * PAGE) as usize],
     );
-    let copies = Samples::take(2000, || {
+    let copies = take(2000, || {
         timed(|| {
             target.copy_from_slice(std::hint::black_box(&source));
             std::hint::black_box(&mut target);
             Ok(())
         })
     })?;
-    copies.print(&format!("copy of {PAGES} pages"));
-    Ok(trips.at(500) + copies.at(500))
+    sheet.times("copy", &format!("copy of {PAGES} pages"), &copies);
+    let floor = trips.at(500) + copies.at(500);
+    sheet.say(&format!("{:<34}     {floor:8.2}  us", "floor"));
+    sheet.number("floorUs", floor);
+    Ok(floor)
 }
 
-/// Measures and prints the bare machine; gives the floor in microseconds.
-pub fn bare(host: &Arc<Host>, alarm: &mut Alarm) -> Result<f64> {
+/// Measures the bare machine; gives the floor in microseconds.
+pub fn bare(host: &Arc<Host>, alarm: &mut Alarm, sheet: &mut Sheet) -> Result<f64> {
     alarm.set(Some(monotonic_ns() + 120_000_000_000))?;
     let snapshot = Arc::new(machine(host)?.snapshot(64 << 20)?);
-    let floor = floor(&snapshot, alarm)?;
-    println!("{:<34}     {floor:8.2}  us", "floor");
+    let floor = floor(&snapshot, alarm, sheet)?;
 
     let mut vm = machine(host)?;
     let mut at = 0x5000_0000;
-    let faults = Samples::take(500, || {
+    let faults = take(500, || {
         vm.set_registers(&Registers {
             rip: CODE,
             rdi: at,
@@ -136,32 +113,30 @@ pub fn bare(host: &Arc<Host>, alarm: &mut Alarm) -> Result<f64> {
         at += PAGE;
         spent
     })?;
-    faults.print("page fault, mapped, system call");
+    sheet.times("fault", "page fault, mapped, system call", &faults);
 
-    let forks = Samples::take(200, || timed(|| snapshot.fork().map(drop)))?;
-    forks.print("fork and drop");
+    let forks = take(200, || timed(|| snapshot.fork().map(drop)))?;
+    sheet.times("bareFork", "fork and drop", &forks);
     let mut vm = snapshot.fork()?;
     let first = timed(|| want_call(vm.run(alarm)?))?;
-    println!(
-        "{:<34}     {:8.2}  us",
-        "first request of a fork",
-        first as f64 / 1000.0
-    );
+    let first = first as f64 / 1000.0;
+    sheet.say(&format!("{:<34}     {first:8.2}  us", "first request of a fork"));
+    sheet.number("bareFirstUs", first);
     vm.reset()?;
     let mut resets = Vec::new();
-    let runs = Samples::take(5000, || {
+    let runs = take(5000, || {
         let run = timed(|| want_call(vm.run(alarm)?))?;
         resets.push(timed(|| vm.reset().map(drop))?);
         Ok(run)
     })?;
     let resets = Samples::new(resets);
-    runs.print(&format!("request that writes {PAGES} pages"));
-    resets.print("its reset");
+    sheet.times("bareRun", &format!("request that writes {PAGES} pages"), &runs);
+    sheet.times("bareReset", "its reset", &resets);
     vm.check()?;
-    println!(
-        "{:<34}     {:8.2}  times the floor",
-        "request and reset",
-        (runs.at(500) + resets.at(500)) / floor
-    );
+    let ratio = (runs.at(500) + resets.at(500)) / floor;
+    sheet.say(&format!(
+        "{:<34}     {ratio:8.2}  times the floor",
+        "request and reset"
+    ));
     Ok(floor)
 }

@@ -10,7 +10,7 @@ use mayfly_pool::{Instance, Job, Limits, Outcome, Pool, Program, WarmupRequest, 
 use mayfly_vmm::{Alarm, Host, monotonic_ns};
 use mayfly_wire::{HEAD_BYTES, Head, Kind};
 
-use super::bare::Samples;
+use super::sheet::{Samples, Sheet};
 use super::soak::{fork_memory, soak};
 
 /// Requests of the soak.
@@ -29,7 +29,13 @@ pub fn frame(body: &str) -> Vec<u8> {
 }
 
 /// Boots stock Deno with a small handler once for each kind of request, warmed by that kind, and measures forks of it.
-pub fn isolated(host: &Arc<Host>, alarm: &mut Alarm, deno: &Path, floor: f64) -> Result<(), Box<dyn Error>> {
+pub fn isolated(
+    host: &Arc<Host>,
+    alarm: &mut Alarm,
+    deno: &Path,
+    floor: f64,
+    sheet: &mut Sheet,
+) -> Result<(), Box<dyn Error>> {
     let spec = deno_spec(
         deno,
         include_bytes!("../../guest/hello.js").to_vec(),
@@ -44,22 +50,26 @@ pub fn isolated(host: &Arc<Host>, alarm: &mut Alarm, deno: &Path, floor: f64) ->
             (left >= 0).then(|| WarmupRequest::new(frame(warm)))
         })?);
         if body == "hello" {
-            tell_boot(&program);
-            throughput(&program, floor)?;
-            fork_memory(&program, alarm)?;
-            soak(&program, alarm, SOAK)?;
+            tell_boot(&program, sheet);
+            forks(&program, sheet)?;
+            throughput(&program, floor, sheet)?;
+            fork_memory(&program, alarm, sheet)?;
+            soak(&program, alarm, SOAK, sheet)?;
         }
-        measure(&program, body, alarm, floor)?;
+        measure(&program, body, alarm, floor, sheet)?;
     }
     Ok(())
 }
 
 /// Hellos on two threads with a machine each, then through a pool of two workers with the host's thread beside them.
-fn throughput(program: &Arc<Program>, floor: f64) -> Result<(), Box<dyn Error>> {
+fn throughput(program: &Arc<Program>, floor: f64, sheet: &mut Sheet) -> Result<(), Box<dyn Error>> {
     const REQUESTS: u64 = 20_000;
-    let tell = |what: &str, rate: f64| {
+    let mut tell = |name: &str, what: &str, rate: f64| {
         let share = rate / (2.0 / (floor * 1e-6));
-        println!("{what}: {rate:.0} requests a second, {share:.2} of two floors");
+        sheet.say(&format!(
+            "{what}: {rate:.0} requests a second, {share:.2} of two floors"
+        ));
+        sheet.number(name, rate);
     };
     let alone = || -> Result<f64, String> {
         let text = |e: mayfly_vmm::Error| e.to_string();
@@ -87,8 +97,8 @@ fn throughput(program: &Arc<Program>, floor: f64) -> Result<(), Box<dyn Error>> 
     for time in times {
         rate += (REQUESTS / 2) as f64 / time?;
     }
-    tell("two threads", rate);
-    tell("pool of two workers", pooled(program, REQUESTS)?);
+    tell("twoThreads", "two threads", rate);
+    tell("poolOfTwo", "pool of two workers", pooled(program, REQUESTS)?);
     Ok(())
 }
 
@@ -125,14 +135,29 @@ fn pooled(program: &Arc<Program>, requests: u64) -> Result<f64, Box<dyn Error>> 
     Ok((requests - FLIGHT) as f64 / begin.elapsed().as_secs_f64())
 }
 
-fn tell_boot(program: &Program) {
+fn tell_boot(program: &Program, sheet: &mut Sheet) {
     let r = program.report();
     let (boot, warmup) = (r.boot_ns as f64 / 1e6, r.warmup_ns as f64 / 1e6);
     let memory = r.memory_bytes as f64 / 1048576.0;
-    println!(
+    sheet.say(&format!(
         "Deno: boot {boot:.1} ms, {} warm-up requests {warmup:.1} ms, {} exits, {memory:.1} MiB",
         r.warmup_requests, r.exits
-    );
+    ));
+    sheet.number("bootMs", boot);
+    sheet.number("warmupMs", warmup);
+}
+
+/// Forks that are dropped at once.
+fn forks(program: &Arc<Program>, sheet: &mut Sheet) -> Result<(), Box<dyn Error>> {
+    let mut all = Vec::new();
+    for _ in 0..50 {
+        let start = Instant::now();
+        let fork = Instance::new(program)?;
+        all.push(start.elapsed().as_nanos() as u64);
+        drop(fork);
+    }
+    sheet.times("fork", "fork of Deno", &Samples::new(all));
+    Ok(())
 }
 
 /// The answers must all be equal, since each request meets the same snapshot; random ones must all differ.
@@ -151,7 +176,13 @@ fn check(body: &str, outcome: Outcome, seen: &mut BTreeSet<Vec<u8>>) -> Result<(
     ))
 }
 
-fn measure(program: &Arc<Program>, body: &str, alarm: &mut Alarm, floor: f64) -> Result<(), Box<dyn Error>> {
+fn measure(
+    program: &Arc<Program>,
+    body: &str,
+    alarm: &mut Alarm,
+    floor: f64,
+    sheet: &mut Sheet,
+) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     let mut instance = Instance::new(program)?;
     let forked = start.elapsed().as_micros();
@@ -173,10 +204,11 @@ fn measure(program: &Arc<Program>, body: &str, alarm: &mut Alarm, floor: f64) ->
     let first = runs[0] / 1000;
     let (runs, resets) = (Samples::new(runs), Samples::new(resets));
     let ratio = (runs.at(500) + resets.at(500)) / floor;
-    println!(
+    sheet.say(&format!(
         "{body:<6} fork {forked} us, first {first} us, {exits} exits, {pages} dirty pages, {ratio:.2} times the floor"
-    );
-    runs.print("  run");
-    resets.print("  reset");
+    ));
+    sheet.times(&format!("{body}Run"), "  run", &runs);
+    sheet.times(&format!("{body}Reset"), "  reset", &resets);
+    sheet.number(&format!("{body}Pages"), pages as f64);
     Ok(())
 }

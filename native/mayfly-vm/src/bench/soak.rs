@@ -8,6 +8,7 @@ use mayfly_pool::{Instance, Outcome, Program};
 use mayfly_vmm::{Alarm, monotonic_ns};
 
 use super::isolated::frame;
+use super::sheet::Sheet;
 
 /// What this process holds.
 struct Holdings {
@@ -30,7 +31,12 @@ fn holdings() -> std::io::Result<Holdings> {
 }
 
 /// Asks hellos, every thousandth request a memory hog and every five thousandth an endless loop, and tells what grew.
-pub fn soak(program: &Arc<Program>, alarm: &mut Alarm, requests: u64) -> Result<(), Box<dyn Error>> {
+pub fn soak(
+    program: &Arc<Program>,
+    alarm: &mut Alarm,
+    requests: u64,
+    sheet: &mut Sheet,
+) -> Result<(), Box<dyn Error>> {
     let mut instance = Instance::new(program)?;
     let mut held = Vec::new();
     let mut wrong = 0;
@@ -58,18 +64,19 @@ pub fn soak(program: &Arc<Program>, alarm: &mut Alarm, requests: u64) -> Result<
         }
     }
     instance.check()?;
-    println!(
-        "soak: {requests} requests, {wrong} wrong answers, the last loop stopped {} us after its deadline",
+    sheet.say(&format!(
+        "soak: {requests} requests, {wrong} wrong answers, a loop stopped at most {} us after its deadline",
         late / 1000
-    );
+    ));
+    sheet.number("soakWrong", wrong as f64);
     for (fifth, h) in held.iter().enumerate() {
-        println!(
+        sheet.say(&format!(
             "  after {}/5: {} KiB resident, {} files, {} maps",
             fifth + 1,
             h.resident_kib,
             h.files,
             h.maps
-        );
+        ));
     }
     if wrong > 0 {
         Err(format!("soak: {wrong} wrong answers, want none").into())
@@ -80,7 +87,11 @@ pub fn soak(program: &Arc<Program>, alarm: &mut Alarm, requests: u64) -> Result<
 
 /// Host memory of forks that have answered one request: their own pages, the host's page tables for them, and what the whole
 /// host has less, KVM's tables included (other work on the host disturbs that one).
-pub fn fork_memory(program: &Arc<Program>, alarm: &mut Alarm) -> Result<(), Box<dyn Error>> {
+pub fn fork_memory(
+    program: &Arc<Program>,
+    alarm: &mut Alarm,
+    sheet: &mut Sheet,
+) -> Result<(), Box<dyn Error>> {
     const FORKS: u64 = 50;
     let mut forks = Vec::new();
     let before = Memory::now()?;
@@ -92,12 +103,15 @@ pub fn fork_memory(program: &Arc<Program>, alarm: &mut Alarm) -> Result<(), Box<
     }
     let after = Memory::now()?;
     let each = |before: u64, after: u64| after.saturating_sub(before) / FORKS;
-    println!(
-        "memory of a fork: {} KiB of its own, {} KiB of page tables, {} KiB less available on the host",
-        each(before.own, after.own),
-        each(before.tables, after.tables),
-        each(after.available, before.available)
-    );
+    let own = each(before.own, after.own);
+    let tables = each(before.tables, after.tables);
+    let available = each(after.available, before.available);
+    sheet.say(&format!(
+        "memory of a fork: {own} KiB of its own, {tables} KiB of page tables, {available} KiB less available on the host"
+    ));
+    sheet.number("forkOwnKib", own as f64);
+    sheet.number("forkTablesKib", tables as f64);
+    sheet.number("forkAvailableKib", available as f64);
     Ok(())
 }
 
