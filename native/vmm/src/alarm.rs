@@ -80,6 +80,11 @@ impl Alarm {
         }
     }
 
+    /// The system's name of the timer.
+    pub(crate) fn timer(&self) -> libc::timer_t {
+        self.timer
+    }
+
     /// Whether the deadline has passed.
     pub fn is_due(&self) -> bool {
         self.deadline.is_some_and(|at| sys::monotonic_ns() >= at)

@@ -2,8 +2,9 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::FileExt;
+use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
 use crate::layout::PAGE;
@@ -63,10 +64,29 @@ const PAGE_IS_PFNZERO: u64 = 1 << 5;
 /// `_IOWR('f', 16, struct pm_scan_arg)`.
 const PAGEMAP_SCAN: libc::Ioctl = 0xc060_6610u32 as libc::Ioctl;
 
-/// The page map of this process.
+/// The page map of this process: opened once, since threads that run machines may open nothing.
+fn page_map_file() -> Result<&'static File> {
+    static FILE: OnceLock<File> = OnceLock::new();
+    if let Some(file) = FILE.get() {
+        return Ok(file);
+    }
+    let file = File::open("/proc/self/pagemap").map_err(|source| Error::Host {
+        attempt: "open the page map",
+        source,
+    })?;
+    // Of two that open it at the same time, one closes its own.
+    Ok(FILE.get_or_init(|| file))
+}
+
+/// The descriptor of `/proc/self/pagemap`, which resets read: the one file that a thread's filter has to let it read.
+pub fn page_map_descriptor() -> Result<RawFd> {
+    page_map_file().map(AsRawFd::as_raw_fd)
+}
+
+/// Finds private pages.
 #[derive(Debug)]
 pub(crate) struct PageMap {
-    file: File,
+    file: &'static File,
     regions: Vec<Region>,
     /// The kernel is older than 6.7: read the map entry by entry.
     plain: bool,
@@ -74,12 +94,8 @@ pub(crate) struct PageMap {
 
 impl PageMap {
     pub fn open() -> Result<PageMap> {
-        let file = File::open("/proc/self/pagemap").map_err(|source| Error::Host {
-            attempt: "open the page map",
-            source,
-        })?;
         Ok(PageMap {
-            file,
+            file: page_map_file()?,
             regions: vec![Region::default(); 512],
             plain: false,
         })

@@ -23,6 +23,7 @@ mod alarm;
 mod dirty;
 mod error;
 mod frames;
+mod holdings;
 mod host;
 mod layout;
 mod memory;
@@ -36,7 +37,9 @@ mod vcpu;
 mod vm;
 
 pub use alarm::Alarm;
+pub use dirty::page_map_descriptor;
 pub use error::{Error, Result, Survival, Unavailable};
+pub use holdings::Holdings;
 pub use host::Host;
 pub use layout::{PAGE, USER_END, USER_START};
 pub use memory::{FileId, HostFile};

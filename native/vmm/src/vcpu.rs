@@ -15,6 +15,8 @@ mod inspect;
 mod setup;
 
 use std::cell::Cell;
+use std::os::fd::{AsRawFd, RawFd};
+use std::ptr;
 
 use kvm_bindings::{kvm_regs, kvm_sregs, kvm_xcrs, kvm_xsave};
 use kvm_ioctls::{SyncReg, VcpuExit, VcpuFd, VmFd};
@@ -139,6 +141,12 @@ impl Vcpu {
             sregs_dirty: false,
             xsave_length: host.xsave_length(),
         })
+    }
+
+    /// Its descriptor, and address and length of the page that it shares with the host kernel.
+    pub fn host_side(&mut self, vm: &VmFd) -> (RawFd, usize, usize) {
+        let page = ptr::from_mut(self.fd.get_kvm_run()) as usize;
+        (self.fd.as_raw_fd(), page, vm.run_size())
     }
 
     pub fn registers(&self) -> &Registers {

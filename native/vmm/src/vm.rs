@@ -5,6 +5,7 @@ mod reset;
 mod slots;
 
 use std::fs::File;
+use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 
 use kvm_bindings::{kvm_enable_cap, kvm_userspace_memory_region};
@@ -33,9 +34,9 @@ use slots::BOOT_SLOT;
 #[derive(Debug)]
 pub struct Vm {
     // Dropped in this order: nothing may use guest memory after it is unmapped.
-    vcpu: Vcpu,
-    fd: VmFd,
-    space: Space,
+    pub(crate) vcpu: Vcpu,
+    pub(crate) fd: VmFd,
+    pub(crate) space: Space,
     host: Arc<Host>,
     /// Private memory below this has slots.
     covered: u64,
@@ -92,6 +93,14 @@ impl Vm {
     /// The address space, to look at.
     pub fn space_ref(&self) -> &Space {
         &self.space
+    }
+
+    /// The memory file of a machine that boots.
+    pub(crate) fn boot_file(&self) -> Option<RawFd> {
+        match &self.kind {
+            Kind::Boot(file) => Some(file.as_raw_fd()),
+            Kind::Fork(_) => None,
+        }
     }
 
     /// The host that it runs on.

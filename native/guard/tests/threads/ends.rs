@@ -4,7 +4,7 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output};
 use std::ptr;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use mayfly_guard::{Bell, VmThread};
@@ -40,8 +40,14 @@ fn read_nothing() {
 
 /// An owner that never buries its thread, as one that waits for a lock of the thread's.
 fn lost_lock() {
-    let thread = VmThread::spawn("stuck", &Arc::new(Bell::default()), read_nothing).unwrap();
+    let (go, wait) = mpsc::channel();
+    let body = move || {
+        wait.recv().unwrap();
+        read_nothing();
+    };
+    let thread = VmThread::spawn("stuck", &Arc::new(Bell::default()), body).unwrap();
     thread.set_patience(Duration::from_millis(100));
+    go.send(()).unwrap();
     std::thread::sleep(Duration::from_secs(60));
 }
 
