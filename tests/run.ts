@@ -6,6 +6,7 @@
  */
 import { bold, green, red, yellow } from '@std/fmt/colors'
 import { fromFileUrl } from '@std/path'
+import { type Cargo, findCargo, ToolchainError } from '../src/isolate/ffi/toolchain.ts'
 import { installChromium } from './install.ts'
 
 const ROOT = fromFileUrl(new URL('..', import.meta.url))
@@ -15,6 +16,7 @@ interface Step {
   readonly command: string
   readonly args: readonly string[]
   readonly cwd?: string
+  readonly env?: Readonly<Record<string, string>>
   /** Reads the numbers of tests from the step's output; without it the step counts as one. */
   readonly count?: (output: string) => Count | undefined
 }
@@ -31,14 +33,11 @@ async function main(args: readonly string[]): Promise<number> {
   const forTests = split === -1 ? [] : args.slice(split + 1)
   const onlyCheck = flags.includes('--check')
   const all = !onlyCheck && forTests.length === 0
-  const native = all && await hasCargo()
-  if (all && !native) {
-    console.log('SKIPPED: no cargo for the native half; install Rust (rustup) to build and test it')
-  }
+  const cargo = all ? await findCargo().catch(skipNative) : undefined
   const steps = [
     ...checkSteps(),
     ...(onlyCheck ? [] : testSteps(forTests)),
-    ...(native ? nativeSteps() : []),
+    ...(cargo === undefined ? [] : nativeSteps(cargo)),
   ]
   const total: Count = { passed: 0, failed: 0, skipped: 0 }
   const broken: string[] = []
@@ -79,35 +78,31 @@ function testSteps(args: readonly string[]): Step[] {
 }
 
 /** The Rust workspace: format, lints and tests. Those that need /dev/kvm say so when they skip. */
-function nativeSteps(): Step[] {
+function nativeSteps({ command, env }: Cargo): Step[] {
   const cwd = `${ROOT}native`
-  const command = 'cargo'
   return [
-    { name: 'native format', command, args: ['fmt', '--all', '--check'], cwd },
+    { name: 'native format', command, args: ['fmt', '--all', '--check'], cwd, env },
     {
       name: 'native lint',
       command,
       args: ['clippy', '--quiet', '--locked', '--all-targets', '--', '-D', 'warnings'],
       cwd,
+      env,
     },
     {
       name: 'native tests',
       command,
       args: ['test', '--locked', '--release', '--no-fail-fast'],
       cwd,
+      env,
       count: countCargoTests,
     },
   ]
 }
 
-async function hasCargo(): Promise<boolean> {
-  try {
-    return (await new Deno.Command('cargo', { args: ['--version'], stdout: 'null', stderr: 'null' }).output())
-      .success
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false
-    throw error
-  }
+function skipNative(error: unknown): undefined {
+  if (!(error instanceof ToolchainError)) throw error
+  console.log(`SKIPPED: the native half: ${error.message}`)
 }
 
 async function runStep(step: Step): Promise<Count> {
@@ -118,7 +113,7 @@ async function runStep(step: Step): Promise<Count> {
     stdin: 'null',
     stdout: 'piped',
     stderr: 'piped',
-    env: { NO_COLOR: '1' },
+    env: { NO_COLOR: '1', ...step.env },
   }).spawn()
   const [stdout, stderr, status] = await Promise.all([
     pass(child.stdout, Deno.stdout),

@@ -5,6 +5,7 @@ import type { EventBus } from '../events/bus.ts'
 import type { RouteTable } from '../router/load.ts'
 import type { Tree } from '../router/tree.ts'
 import type { HotReload } from '../router/watch.ts'
+import type { Machines, MachinesOptions } from '../isolate/machines.ts'
 import type { StaticMount } from '../static/mount.ts'
 import type { WorkerPool } from '../worker/pool.ts'
 import type { Deadlines } from './deadlines.ts'
@@ -52,6 +53,10 @@ export interface App {
   /** Made when the router gets ready, ended by close. */
   pool: WorkerPool | undefined
   isolated: IsolatedRoutes
+  /** Opens what runs isolated routes; rejects where there can be none. */
+  openMachines: (options: MachinesOptions) => Promise<Machines>
+  /** Longest wait of a client's request for the start of its program, in milliseconds. */
+  startWaitMs: number
   /** Watches the files, while it serves in development. */
   hotReload: HotReload | undefined
 }

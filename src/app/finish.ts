@@ -11,9 +11,18 @@ export function finish(app: App, ctx: RequestContext, response: Response, start:
     result = toMutable(result)
     applyPending(ctx, result.headers, ctx.settled)
   }
+  if (ctx.isolated && isWeak(app)) {
+    result = toMutable(result)
+    result.headers.set('x-mayfly-isolation', 'worker')
+  }
   if (ctx.method === 'HEAD') result = withoutBody(result, ctx.peer !== undefined)
   if (start !== 0) report(app, ctx, result, start)
   return result
+}
+
+/** True where isolated routes run without a machine around them, which every response of theirs says. */
+function isWeak({ isolated: { isolation } }: App): boolean {
+  return isolation !== null && isolation.machines.boundary === 'worker'
 }
 
 /**

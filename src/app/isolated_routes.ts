@@ -4,6 +4,7 @@
  */
 import type { Context, Handler } from '../context/types.ts'
 import { stateOf } from '../context/internals.ts'
+import type { RequestState } from '../context/state.ts'
 import { HttpError } from '../errors/http_error.ts'
 import { emit, wants } from '../events/bus.ts'
 import {
@@ -11,17 +12,18 @@ import {
   closeIsolation,
   handlerKey,
   type Isolation,
-  type IsolationHooks,
+  type IsolationOptions,
   type LoadedPrograms,
   loadPrograms,
   openIsolation,
   runIsolated,
 } from '../isolate/isolation.ts'
 import { stopBundler } from '../isolate/compiler.ts'
-import { openVirtualMachines } from '../isolate/virtual_machines.ts'
+import { openProcessPool } from '../isolate/processes/process_pool.ts'
 import type { IsolatedRoute } from '../isolate/program.ts'
 import type { LoadedRoute, RouteTable } from '../router/load.ts'
 import type { App } from './app.ts'
+import { toHooks } from './isolated_events.ts'
 import { noIsolatedRoutes } from './isolated_state.ts'
 
 /** The handler of an isolated route; `method` is null for a mounted app. It never runs in the host. */
@@ -32,7 +34,7 @@ export function toIsolatedHandler(app: App, route: LoadedRoute, method: string |
     const { isolated } = app
     let handler = isolated.isolation?.handlers.get(key)
     if (handler === undefined) {
-      await startIsolated(app)
+      await awaitStart(app, stateOf(ctx))
       handler = isolated.isolation?.handlers.get(key)
     }
     if (handler !== undefined) return await runIsolated(isolated.isolation!, handler, stateOf(ctx))
@@ -42,6 +44,33 @@ export function toIsolatedHandler(app: App, route: LoadedRoute, method: string |
       cause: isolated.unavailable ?? undefined,
     })
   }
+}
+
+/**
+ * Waits until the programs of the table run or cannot; that is not the handler's time. Rejects with 503 when a client has waited
+ * for `startWaitMs`. Without a server nobody's connection is held: then the wait ends with the work, which has deadlines.
+ */
+async function awaitStart(app: App, state: RequestState): Promise<void> {
+  const work = startIsolated(app)
+  state.waitsForStart = true
+  let timer: ReturnType<typeof setTimeout> | undefined
+  try {
+    if (!app.serving) return await work
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(stillStarting(app)), app.startWaitMs)
+    })
+    await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+    state.waitsForStart = false
+  }
+}
+
+function stillStarting({ isolated: { building } }: App): HttpError {
+  const message = building
+    ? 'The virtual machines are being built, which takes some minutes at their first start'
+    : 'The program of this handler is starting'
+  return new HttpError(503, message, { type: 'isolation-starting', headers: { 'retry-after': '5' } })
 }
 
 /** Tells which table the machines are to run; they follow at {@linkcode startIsolated}, or at once when they run already. */
@@ -58,9 +87,10 @@ export function startIsolated(app: App): Promise<void> {
   return isolated.work ??= follow(app, isolated.table)
 }
 
-/** Ends the machines. */
+/** Ends the machines, and a build that nobody needs any more. */
 export async function closeIsolated(app: App): Promise<void> {
   const { isolated } = app
+  isolated.stop.abort()
   await isolated.work
   if (isolated.isolation !== null) await closeIsolation(isolated.isolation)
   app.isolated = noIsolatedRoutes()
@@ -70,7 +100,7 @@ export async function closeIsolated(app: App): Promise<void> {
 async function follow(app: App, table: RouteTable): Promise<void> {
   const { isolated } = app
   // Saves came faster than boots: only the last table counts.
-  if (table !== isolated.table) return
+  if (table !== isolated.table || isolated.stop.signal.aborted) return
   const routes = table.routes.filter((route) => route.isolated && route.error === null)
   if (routes.length === 0 && isolated.isolation === null) return
   try {
@@ -82,26 +112,56 @@ async function follow(app: App, table: RouteTable): Promise<void> {
     isolated.failures = loaded.failures
     await adoptPrograms(isolated.isolation, kept)
   } catch (error) {
-    isolated.unavailable = error as Error
-    console.error('mayfly: isolated routes answer 503\n', error)
+    console.error('mayfly: the programs of isolated routes cannot be loaded\n', error)
   }
 }
 
-/** Null where no machine can run; says why once. */
+/** Null where nothing can run the programs; says why, once. */
 async function open(app: App): Promise<Isolation | null> {
   const { isolate } = app.options
-  if (isolate === false) return null
+  const { isolated } = app
+  if (isolate === false || isolated.unavailable !== null) return null
   const { vms = navigator.hardwareConcurrency, queue = 1024, timeoutMs, cpuMs, memoryMb, limits } = isolate ??
     {}
-  try {
-    const options = { vms, queue, defaults: { timeoutMs, cpuMs, memoryMb, limits }, hooks: toHooks(app) }
-    return await openIsolation(options, openVirtualMachines)
-  } catch (error) {
-    app.isolated.unavailable = error as Error
-    const wish = isolate?.onUnavailable === 'worker' ? ' (workers in their place are not built yet)' : ''
-    console.error(`mayfly: isolated routes answer 503${wish}: ${(error as Error).message}`)
-    return null
+  const { signal } = isolated.stop
+  const options = {
+    vms,
+    queue,
+    defaults: { timeoutMs, cpuMs, memoryMb, limits },
+    hooks: toHooks(app.bus),
+    onBuild: () => void (isolated.building = true),
+    signal,
   }
+  try {
+    return await openIsolation(options, app.openMachines)
+  } catch (error) {
+    if (signal.aborted) return null
+    return await openElsewhere(app, options, error as Error)
+  } finally {
+    isolated.building = false
+  }
+}
+
+/** What the options say is to be done where no virtual machine can run. */
+async function openElsewhere(app: App, options: IsolationOptions, error: Error): Promise<Isolation | null> {
+  const { isolate } = app.options
+  const instead = isolate !== false && isolate?.onUnavailable === 'worker' ? 'worker' : 'refuse'
+  emit(app.bus, 'isolate:unavailable', { reason: error.message, instead })
+  if (instead === 'worker') {
+    console.error(
+      `mayfly: no virtual machine can run here: ${error.message}\n` +
+        "mayfly: isolated routes run in worker processes instead, as isolate.onUnavailable is 'worker': Deno without permissions, " +
+        'and no machine around it; their responses say x-mayfly-isolation: worker',
+    )
+    try {
+      return await openIsolation(options, openProcessPool)
+    } catch (failure) {
+      error = failure as Error
+    }
+  }
+  app.isolated.unavailable = error
+  console.error(`mayfly: isolated routes answer 503 (isolation-unavailable): ${error.message}`)
+  return null
 }
 
 function toIsolatedRoute({ file, path, pattern, methods, mount }: LoadedRoute): IsolatedRoute {
@@ -137,38 +197,4 @@ function report(
     if (wants(app.bus, kind)) emit(app.bus, kind, { file, pattern, error })
     else console.error(`mayfly: ${error.message}`)
   }
-}
-
-function toHooks({ bus }: App): IsolationHooks {
-  return {
-    boot: (program) => emit(bus, 'isolate:boot', { program }),
-    ready: (program, how) => emit(bus, 'isolate:ready', { program, ...how }),
-    rejected: (program, limit) => emit(bus, 'isolate:rejected', { program, limit }),
-    complete: (program, completion) => {
-      const kind = COMPLETION_KINDS[completion.outcome] ?? 'isolate:crash'
-      if (!wants(bus, kind) && !wants(bus, 'isolate:complete')) return
-      const { worker, queueUs, runUs, resetUs, exits, dirtyPages, message } = completion
-      const metadata = {
-        program,
-        vm: worker,
-        queueMicros: queueUs,
-        runMicros: runUs,
-        resetMicros: resetUs,
-        exits,
-        dirtyPages,
-        ...(message === '' ? {} : { reason: message }),
-      }
-      emit(bus, 'isolate:complete', metadata)
-      if (kind !== 'isolate:complete') emit(bus, kind, metadata)
-    },
-  }
-}
-
-const COMPLETION_KINDS: Readonly<
-  Record<string, 'isolate:complete' | 'isolate:timeout' | 'isolate:memory' | undefined>
-> = {
-  answered: 'isolate:complete',
-  timeout: 'isolate:timeout',
-  stuck: 'isolate:timeout',
-  memory: 'isolate:memory',
 }

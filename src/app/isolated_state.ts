@@ -5,16 +5,28 @@ import type { RouteTable } from '../router/load.ts'
 export interface IsolatedRoutes {
   /** Opened with the first isolated route; null before, and where there can be none. */
   isolation: Isolation | null
-  /** Why no machine can run. */
+  /** Why no machine can run; it stays until the app is closed. */
   unavailable: Error | null
   /** Why a route is in no program, by file. */
   failures: ReadonlyMap<string, Error>
   /** The table that the machines are to run, and the work on the latest one; undefined before the first. */
   table: RouteTable | undefined
   work: Promise<void> | undefined
+  /** The native library is compiling. */
+  building: boolean
+  /** Ends the build when the app is closed. */
+  readonly stop: AbortController
 }
 
 /** Nothing isolated yet. */
 export function noIsolatedRoutes(): IsolatedRoutes {
-  return { isolation: null, unavailable: null, failures: new Map(), table: undefined, work: undefined }
+  return {
+    isolation: null,
+    unavailable: null,
+    failures: new Map(),
+    table: undefined,
+    work: undefined,
+    building: false,
+    stop: new AbortController(),
+  }
 }

@@ -3,6 +3,7 @@ import { StartupError } from '../errors/startup_error.ts'
 import { createBus, emit, wants } from '../events/bus.ts'
 import { RouteNamesError } from '../router/classify.ts'
 import { stopCompiler } from '../router/isolated.ts'
+import { openVirtualMachines } from '../isolate/virtual_machines.ts'
 import { loadRoutes, type RouteTable } from '../router/load.ts'
 import type { RouteNotice } from '../router/notice.ts'
 import { startHotReload, stopHotReload } from '../router/watch.ts'
@@ -49,6 +50,8 @@ export function createApp(options: ResolvedOptions): App {
     routes: noRoutes(),
     pool: undefined,
     isolated: noIsolatedRoutes(),
+    openMachines: openVirtualMachines,
+    startWaitMs: 10_000,
     hotReload: undefined,
   }
   bus.onChange = () => {

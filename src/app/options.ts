@@ -28,7 +28,10 @@ export interface IsolateRouterOptions {
   limits?: IsolateLimits
   /** Requests that may wait. Default 1024. */
   queue?: number
-  /** Without KVM: `refuse` answers 503, `worker` runs the handler in a Deno worker and says so in every response. */
+  /**
+   * Where no virtual machine can run: `refuse` (the default) answers 503; `worker` runs the handlers in Deno processes without
+   * permissions, a weaker boundary, and says so at start and in every response (`x-mayfly-isolation: worker`).
+   */
   onUnavailable?: 'refuse' | 'worker'
 }
 

@@ -6,18 +6,26 @@ import { answerError } from './failures.ts'
 
 /**
  * The response, or 504 when it does not come in time, or 408 when the client's body still does not, or 503 when the server
- * shuts down before it comes. The request's signal is aborted then, and a response that comes too late is closed unread.
+ * shuts down before it comes. What waited for the start of an isolated program has between one and two times as long for the rest. The request's signal is aborted then, and a response that comes too late is closed unread.
  */
 export function withDeadline(app: App, ctx: RequestContext, pending: Promise<Response>): Promise<Response> {
   return new Promise((resolve) => {
     let expired = false
-    const deadline = setDeadline(app.deadlines, () => {
+    const isUpload = ctx.method !== 'GET' && ctx.method !== 'HEAD'
+    const expire = () => {
+      // The wait for a program's start is not the handler's time: that begins anew.
+      if (ctx.waitsForStart !== null && !app.closing) {
+        if (!ctx.waitsForStart) ctx.waitsForStart = null
+        deadline = setDeadline(app.deadlines, expire, isUpload)
+        return
+      }
       expired = true
       const error = toError(app, ctx)
       ctx.abort ??= new AbortController()
       ctx.abort.abort(error)
       resolve(answerError(app, ctx, error, []))
-    }, ctx.method !== 'GET' && ctx.method !== 'HEAD')
+    }
+    let deadline = setDeadline(app.deadlines, expire, isUpload)
     pending.then((response) => {
       clearDeadline(app.deadlines, deadline)
       if (expired) response.body?.cancel().catch(() => {})

@@ -61,6 +61,13 @@ export interface IsolateMetadata {
   readonly reason?: string
 }
 
+/** No virtual machine can run: why, with the mend, and what isolated routes do instead. */
+export interface UnavailableMetadata {
+  readonly reason: string
+  /** `refuse`: they answer 503; `worker`: they run in worker processes. */
+  readonly instead: 'refuse' | 'worker'
+}
+
 /** A request that a middleware refused: why, and the detail of the moment. */
 export interface RefusalMetadata {
   readonly reason: string
@@ -95,6 +102,7 @@ export interface LifecycleEventMap {
   'isolate:crash': IsolateMetadata
   'isolate:rejected': IsolateMetadata
   'isolate:denied': IsolateMetadata
+  'isolate:unavailable': UnavailableMetadata
   'session:invalid': RefusalMetadata
   'csrf:rule-error': RefusalMetadata
   'auth:failed': RefusalMetadata
@@ -149,6 +157,7 @@ export const LIFECYCLE_KINDS: readonly LifecycleKind[] = Object.freeze(
     'isolate:crash',
     'isolate:rejected',
     'isolate:denied',
+    'isolate:unavailable',
     'session:invalid',
     'csrf:rule-error',
     'auth:failed',

@@ -8,12 +8,16 @@ export type Completion = NativeCompletion
 /** Which boundary is around the handlers. */
 export type Boundary = 'vm' | 'worker'
 
-/** How many requests run and wait. */
+/** How many requests run and wait, and how to follow the opening. */
 export interface MachinesOptions {
   /** Requests that run at the same time. */
   readonly vms: number
   /** Requests that may wait. */
   readonly queue: number
+  /** Called when a library has to be built first, which takes minutes. */
+  readonly onBuild?: () => void
+  /** Gives the opening up. */
+  readonly signal?: AbortSignal
 }
 
 /** A program that takes requests. */

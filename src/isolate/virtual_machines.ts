@@ -2,6 +2,7 @@
 import { bootWarm, type WarmProgram } from './boot.ts'
 import { buildLibrary } from './ffi/build.ts'
 import { IsolationUnavailableError } from './ffi/errors.ts'
+import { checkKvmDevice } from './ffi/kvm_device.ts'
 import { NativeLibrary } from './ffi/library.ts'
 import { NativePool, type SubmitOptions } from './ffi/native_pool.ts'
 import type { NativeProgram } from './ffi/native_program.ts'
@@ -13,7 +14,9 @@ import type { Program } from './program.ts'
  * machine can run and with `NativeBuildError` where the library cannot be built; both say what to do.
  */
 export async function openVirtualMachines(options: MachinesOptions): Promise<Machines> {
-  const library = NativeLibrary.open(await buildLibrary())
+  await checkKvmDevice()
+  const { onBuild, signal } = options
+  const library = NativeLibrary.open(await buildLibrary({ onBuild, signal }))
   try {
     const report = library.doctor()
     if (!report.available) throw new IsolationUnavailableError(`${report.reason}: ${report.mend}`)

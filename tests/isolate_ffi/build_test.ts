@@ -1,6 +1,7 @@
 /** Finding and building the library, with a workspace of empty files and a cargo that is a shell script. */
 import { assert, assertEquals, assertMatch, assertRejects } from '@std/assert'
 import { dirname, join } from '@std/path'
+import { BuildProgress } from '../../src/isolate/ffi/build_progress.ts'
 import {
   buildLibrary,
   type BuildOptions,
@@ -19,8 +20,9 @@ interface Workspace {
 }
 
 const SCRIPT = `#!/bin/sh
-echo built >> "$CARGO_TARGET_DIR.log"
+echo "built $MAYFLY_FOUND $*" >> "$CARGO_TARGET_DIR.log"
 echo "   Compiling mayfly $*" >&2
+printf '    Building [====>    ] 1/4: wire \\r    Building [======>  ] 3/4: vmm\\r' >&2
 `
 const WORKS =
   `${SCRIPT}mkdir -p "$CARGO_TARGET_DIR/release" && echo library > "$CARGO_TARGET_DIR/release/libmayfly_ffi.so"\n`
@@ -48,8 +50,8 @@ async function withWorkspace(script: string, run: (workspace: Workspace) => Prom
       options: {
         folder,
         targetFolder: join(folder, 'target'),
-        cargo: join(folder, 'cargo'),
-        progress: (line) => lines.push(line),
+        cargo: { command: join(folder, 'cargo'), env: { MAYFLY_FOUND: 'yes' } },
+        sink: { terminal: false, write: (text) => void lines.push(text) },
       },
       builds: async () => {
         const log = await Deno.readTextFile(join(folder, 'target.log')).catch(() => '')
@@ -66,9 +68,16 @@ Deno.test('buildLibrary builds once for the same sources and anew for others', (
     const first = await buildLibrary(options)
     assertEquals(await Deno.readTextFile(first), 'library\n')
     assertMatch(first, /\/target\/release\/mayfly\/libmayfly-[0-9a-f]{16}\.so$/)
-    assert(
-      lines.some((line) => line.includes('Compiling mayfly build --release --locked --package mayfly-ffi')),
+    assertEquals(
+      await Deno.readTextFile(join(folder, 'target.log')),
+      'built yes build --release --locked --package mayfly-ffi\n',
     )
+    assertEquals(lines.map((line) => line.replace(/\d+ s/, 'N s')), [
+      'mayfly: building the virtual machines, once for these sources (cargo build --release); it takes a minute or two\n',
+      'mayfly: building the virtual machines: 1 of 4 crates\n',
+      'mayfly: building the virtual machines: 3 of 4 crates\n',
+      'mayfly: building the virtual machines took N s\n',
+    ])
     assertEquals([await buildLibrary(options), await builds()], [first, 1])
     for (const path of ['vmm/src/deep/part.rs', 'Cargo.lock', 'ffi/build.rs', 'wire/src/more.rs']) {
       const before = await builds()
@@ -86,11 +95,38 @@ Deno.test('buildLibrary builds once for the same sources and anew for others', (
     assertMatch(await hashSources(folder), /^[0-9a-f]{64}$/)
   }))
 
-Deno.test('buildLibrary says what to install when there is no cargo', () =>
-  withWorkspace(WORKS, async ({ options, folder }) => {
-    const missing = { ...options, cargo: join(folder, 'none') }
-    await assertRejects(() => buildLibrary(missing), NativeBuildError, 'no cargo in PATH; install Rust')
+Deno.test('buildLibrary is given up when it is told so, and cargo with it', () =>
+  withWorkspace(`${SCRIPT}exec sleep 30\n`, async ({ options, lines }) => {
+    const stop = new AbortController()
+    const building = buildLibrary({ ...options, onBuild: () => stop.abort(), signal: stop.signal })
+    await assertRejects(() => building, DOMException)
+    const later = new AbortController()
+    const begun = buildLibrary({ ...options, signal: later.signal })
+    const end = performance.now() + 5000
+    while (!lines.some((line) => line.includes('3 of 4')) && performance.now() < end) {
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    later.abort()
+    await assertRejects(() => begun, NativeBuildError, 'SIGTERM')
+    assert(lines.at(-1)!.startsWith('mayfly: building the virtual machines failed after'))
   }))
+
+Deno.test('a terminal shows one line that changes', () => {
+  const written: string[] = []
+  const progress = new BuildProgress({ terminal: true, write: (text) => void written.push(text) })
+  progress.line('   Compiling libc v0.2.0')
+  progress.line('    Building [>     ] 1/40: libc')
+  progress.line('    Building [>     ] 2/40: vmm')
+  progress.line('    Blocking waiting for file lock on build directory')
+  progress.done(true)
+  assertEquals(written.map((text) => text.replaceAll('\r\x1b[K', '<').replace(/ \d+ s/, ' N s')), [
+    'mayfly: building the virtual machines, once for these sources (cargo build --release); it takes a minute or two',
+    '<mayfly: building the virtual machines: 1 of 40 crates',
+    '<mayfly: building the virtual machines: 2 of 40 crates',
+    '<mayfly: building the virtual machines: another process builds them, waiting for it',
+    '<mayfly: building the virtual machines took N s\n',
+  ])
+})
 
 Deno.test('buildLibrary tells the last words of a cargo that fails, and the mend where it knows one', async () => {
   const cases = [

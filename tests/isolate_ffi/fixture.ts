@@ -2,6 +2,7 @@
 import { assertEquals } from '@std/assert'
 import { fromFileUrl, join } from '@std/path'
 import { buildLibrary } from '../../src/isolate/ffi/build.ts'
+import { findCargo } from '../../src/isolate/ffi/toolchain.ts'
 import { NativeLibrary } from '../../src/isolate/ffi/library.ts'
 import type { NativeCompletion } from '../../src/isolate/ffi/native_pool.ts'
 import type { ProgramSpec } from '../../src/isolate/ffi/spec.ts'
@@ -10,7 +11,7 @@ import { makeFrame, readFrame, REQUEST, RESPONSE } from '../../src/isolate/wire.
 export const ROOT = fromFileUrl(new URL('../..', import.meta.url))
 
 /** Why the library cannot be built here, or null. */
-export const NO_CARGO = await runs('cargo') ? null : 'no cargo: install Rust (rustup)'
+export const NO_CARGO = await findCargo().then(() => null, ({ message }: Error) => message)
 const NO_CC = await runs('cc') ? null : 'no C compiler: install gcc and libc6-dev'
 /** Why no machine can run here, or null. */
 export const NO_MACHINE = NO_CARGO ?? NO_CC ??

@@ -1,9 +1,12 @@
 /** Routers over the fixture routes, in virtual machines; without KVM or cargo these tests are skipped aloud. */
 import { type LifecycleEvent, Router, type RouterOptions } from '@mayfly/mayfly'
 import { fromFileUrl } from '@std/path'
+import { buildLibrary } from '../../src/isolate/ffi/build.ts'
+import { checkKvmDevice } from '../../src/isolate/ffi/kvm_device.ts'
+import { findCargo } from '../../src/isolate/ffi/toolchain.ts'
 
 /** Why no machine can run here; '' when one can. */
-export const MISSING = findMissing()
+export const MISSING = await findMissing()
 
 if (MISSING !== '') console.log(`SKIPPED: isolated routes: ${MISSING}`)
 
@@ -48,7 +51,12 @@ export function openSite(folder: string, options: RouterOptions = {}): Site {
 
 /** A test that needs a machine. The native pool outlives single tests, so what Deno counts is not counted. */
 export function testIsolated(name: string, fn: () => Promise<void>): void {
-  Deno.test({ name, ignore: MISSING !== '', sanitizeOps: false, sanitizeResources: false, fn })
+  const run = async () => {
+    // Not while a request waits: that wait is bounded.
+    await buildLibrary()
+    await fn()
+  }
+  Deno.test({ name, ignore: MISSING !== '', sanitizeOps: false, sanitizeResources: false, fn: run })
 }
 
 /** Opens a folder as in production, where error pages say nothing of the code. */
@@ -71,16 +79,12 @@ export async function problemOf(site: Site, path: string): Promise<{ status: num
   return { status, type: (JSON.parse(text) as { type?: unknown }).type }
 }
 
-function findMissing(): string {
+async function findMissing(): Promise<string> {
   try {
-    Deno.openSync('/dev/kvm', { read: true, write: true }).close()
+    await checkKvmDevice()
+    await findCargo()
+    return ''
   } catch (error) {
-    return `/dev/kvm cannot be opened (${(error as Error).message})`
+    return (error as Error).message
   }
-  try {
-    new Deno.Command('cargo', { args: ['--version'], stdout: 'null', stderr: 'null' }).outputSync()
-  } catch (error) {
-    return `no cargo to build the native half (${(error as Error).message})`
-  }
-  return ''
 }

@@ -3,6 +3,8 @@ import { HttpError, type LifecycleEvent } from '@mayfly/mayfly'
 import type { Page } from 'playwright-core'
 import { createIsolation, recordIsolation, sayPhase } from '../../routes/_lib/isolation.ts'
 import { createSite } from '../../routes/_site.ts'
+import { checkKvmDevice } from '../../src/isolate/ffi/kvm_device.ts'
+import { findCargo } from '../../src/isolate/ffi/toolchain.ts'
 import { hasChromium, openPage, openStage } from './browser.ts'
 import * as inPage from './in_page.js'
 
@@ -160,15 +162,11 @@ function chanceOf(answer: string): Record<string, unknown> {
 /** True where there are KVM and cargo; otherwise says aloud what is skipped. */
 async function canIsolate(): Promise<boolean> {
   try {
-    ;(await Deno.open('/dev/kvm', { read: true, write: true })).close()
-    if ((await new Deno.Command('cargo', { args: ['--version'], stdout: 'null' }).output()).success) {
-      return true
-    }
+    await checkKvmDevice()
+    await findCargo()
+    return true
   } catch (error) {
-    if (!(error instanceof Error)) throw error
+    console.log(`SKIPPED: the isolated pages in virtual machines: ${(error as Error).message}`)
+    return false
   }
-  console.log(
-    'SKIPPED: no /dev/kvm that opens, or no cargo: the isolated pages did not run in virtual machines',
-  )
-  return false
 }

@@ -3,6 +3,8 @@
  * never older than its sources, and one that is in use is never written to.
  */
 import { fromFileUrl, join } from '@std/path'
+import { BuildProgress, type ProgressSink } from './build_progress.ts'
+import { type Cargo, findCargo, ToolchainError } from './toolchain.ts'
 
 /** The library could not be built; the message says what to do. `output` ends with cargo's last words. */
 export class NativeBuildError extends Error {
@@ -21,10 +23,14 @@ export interface BuildOptions {
   readonly folder?: string
   /** Default: the variable CARGO_TARGET_DIR, or `target` in the workspace. */
   readonly targetFolder?: string
-  /** The cargo binary; default `cargo`. */
-  readonly cargo?: string
-  /** Told each line of cargo's progress; default writes it to the standard error. */
-  readonly progress?: (line: string) => void
+  /** The cargo to call; default what {@link findCargo} finds. */
+  readonly cargo?: Pick<Cargo, 'command' | 'env'>
+  /** Where the progress is shown; default the standard error. */
+  readonly sink?: ProgressSink
+  /** Called when something has to be built. */
+  readonly onBuild?: () => void
+  /** Gives the build up. */
+  readonly signal?: AbortSignal
 }
 
 /** The crates of the library, folders of the workspace; a test compares them with the manifests. */
@@ -43,9 +49,16 @@ export async function buildLibrary(options: BuildOptions = {}): Promise<string> 
   const name = `libmayfly-${(await hashSources(folder)).slice(0, 16)}.so`
   const path = join(kept, name)
   if (await isFile(path)) return path
-  const progress = options.progress ?? ((line) => console.error(line))
-  progress('Building the virtual machines (cargo build --release), once for these sources')
-  await runCargo(options.cargo ?? 'cargo', folder, options.targetFolder, progress)
+  const cargo = options.cargo ?? await findCargo().catch(refuse)
+  options.onBuild?.()
+  const progress = new BuildProgress(options.sink)
+  let succeeded = false
+  try {
+    await runCargo(cargo, folder, options, progress)
+    succeeded = true
+  } finally {
+    progress.done(succeeded)
+  }
   await Deno.mkdir(kept, { recursive: true })
   const draft = join(kept, `${crypto.randomUUID()}.draft`)
   try {
@@ -89,55 +102,76 @@ function targetFolder(folder: string, given: string | undefined): string {
   return target.startsWith('/') ? target : join(folder, target)
 }
 
+function refuse(error: unknown): never {
+  if (!(error instanceof ToolchainError)) throw error
+  throw new NativeBuildError(`Cannot build the virtual machines: ${error.message}`, '', { cause: error })
+}
+
 async function runCargo(
-  cargo: string,
+  cargo: Pick<Cargo, 'command' | 'env'>,
   folder: string,
-  target: string | undefined,
-  progress: (line: string) => void,
+  { targetFolder: target, signal }: BuildOptions,
+  progress: BuildProgress,
 ): Promise<void> {
+  signal?.throwIfAborted()
   const child = spawnCargo(cargo, folder, target)
   let ended = false
-  const deadline = setTimeout(() => child.kill('SIGTERM'), BUILD_MS)
+  const stop = () => {
+    try {
+      if (!ended) child.kill('SIGTERM')
+    } catch (error) {
+      // It ended just now.
+      if (!(error instanceof TypeError)) throw error
+    }
+  }
+  const deadline = setTimeout(stop, BUILD_MS)
+  signal?.addEventListener('abort', stop)
   try {
     const last: string[] = []
     let rest = ''
     for await (const chunk of child.stderr.pipeThrough(new TextDecoderStream())) {
-      const lines = (rest + chunk).split('\n')
+      // Cargo writes its bar again and again, each time from the beginning of the line.
+      const lines = (rest + chunk).split(/[\r\n]/)
       rest = lines.pop() ?? ''
       for (const line of lines) {
-        progress(line)
+        progress.line(line)
+        if (line.trim() === '' || BAR_LINE.test(line)) continue
         last.push(line)
         if (last.length > LAST_LINES) last.shift()
       }
     }
-    const { success, code, signal } = await child.status
+    const { success, code, signal: killer } = await child.status
     ended = true
     if (success) return
-    throw toBuildError(signal ?? `exit code ${code}`, [...last, rest].join('\n').trimEnd())
+    throw toBuildError(killer ?? `exit code ${code}`, [...last, rest].join('\n').trimEnd())
   } finally {
     clearTimeout(deadline)
-    if (!ended) child.kill('SIGTERM')
+    signal?.removeEventListener('abort', stop)
+    stop()
   }
 }
 
-function spawnCargo(cargo: string, folder: string, target: string | undefined): Deno.ChildProcess {
-  try {
-    return new Deno.Command(cargo, {
-      args: ['build', '--release', '--locked', '--package', CRATE],
-      cwd: folder,
-      env: { CARGO_TERM_COLOR: 'never', ...(target === undefined ? {} : { CARGO_TARGET_DIR: target }) },
-      stdin: 'null',
-      stdout: 'null',
-      stderr: 'piped',
-    }).spawn()
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error
-    throw new NativeBuildError(
-      'Cannot build the virtual machines: no cargo in PATH; install Rust 1.95 or later (rustup) and a C linker (Debian: apt install gcc libc6-dev)',
-      '',
-      { cause: error },
-    )
-  }
+const BAR_LINE = /^\s*(?:Building|Downloading) /
+
+function spawnCargo(
+  { command, env }: Pick<Cargo, 'command' | 'env'>,
+  folder: string,
+  target: string | undefined,
+): Deno.ChildProcess {
+  return new Deno.Command(command, {
+    args: ['build', '--release', '--locked', '--package', CRATE],
+    cwd: folder,
+    env: {
+      ...env,
+      CARGO_TERM_COLOR: 'never',
+      CARGO_TERM_PROGRESS_WHEN: 'always',
+      CARGO_TERM_PROGRESS_WIDTH: '80',
+      ...(target === undefined ? {} : { CARGO_TARGET_DIR: target }),
+    },
+    stdin: 'null',
+    stdout: 'null',
+    stderr: 'piped',
+  }).spawn()
 }
 
 /** The error of a cargo that failed, with the mend of what people meet most. */

@@ -1,0 +1,59 @@
+/** One frame out of a stream that anybody may write. */
+import { FrameError, type FrameLimits, HEAD_BYTES, readHead, RESPONSE } from '../wire.ts'
+
+/** What came: a frame, the end of the stream before one was whole, or bytes that are no frame within the limits. */
+export type FrameRead =
+  | { readonly kind: 'frame'; readonly bytes: Uint8Array<ArrayBuffer> }
+  | { readonly kind: 'end' }
+  | { readonly kind: 'refused'; readonly error: FrameError }
+
+/** Reads frames from a stream, one after the other. */
+export class FrameReader {
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>
+  /** Came, and belongs to no frame that was given. */
+  #left: Uint8Array<ArrayBuffer> = new Uint8Array(0)
+
+  constructor(stream: ReadableStream<Uint8Array<ArrayBuffer>>) {
+    this.#reader = stream.getReader()
+  }
+
+  /** The next response frame. It must be the last thing that was written: after each answer the other side waits. */
+  async read(limits: FrameLimits): Promise<FrameRead> {
+    let bytes = this.#left
+    this.#left = new Uint8Array(0)
+    try {
+      while (bytes.length < HEAD_BYTES) {
+        const { value, done } = await this.#reader.read()
+        if (done) return { kind: 'end' }
+        bytes = bytes.length === 0 ? value : concat(bytes, value)
+      }
+      const { headerBytes, bodyBytes } = readHead(bytes, RESPONSE, limits)
+      const frame = new Uint8Array(HEAD_BYTES + headerBytes + bodyBytes)
+      for (let have = 0;;) {
+        const over = have + bytes.length - frame.length
+        if (over > 0) throw new FrameError('trailing', over, `${over} bytes after its end, wanted none`)
+        frame.set(bytes, have)
+        have += bytes.length
+        if (have === frame.length) return { kind: 'frame', bytes: frame }
+        const { value, done } = await this.#reader.read()
+        if (done) return { kind: 'end' }
+        bytes = value
+      }
+    } catch (error) {
+      if (error instanceof FrameError) return { kind: 'refused', error }
+      throw error
+    }
+  }
+
+  /** Gives the stream up. */
+  async cancel(): Promise<void> {
+    await this.#reader.cancel().catch(() => {})
+  }
+}
+
+function concat(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(first.length + second.length)
+  bytes.set(first)
+  bytes.set(second, first.length)
+  return bytes
+}
