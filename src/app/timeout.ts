@@ -6,7 +6,8 @@ import { answerError } from './failures.ts'
 
 /**
  * The response, or 504 when it does not come in time, or 408 when the client's body still does not, or 503 when the server
- * shuts down before it comes. What waited for the start of an isolated program has between one and two times as long for the rest. The request's signal is aborted then, and a response that comes too late is closed unread.
+ * shuts down before it comes. The request's signal is aborted then, and a response that comes too late is closed unread. The time
+ * of a request that waited for the start of its isolated program begins once more after that wait.
  */
 export function withDeadline(app: App, ctx: RequestContext, pending: Promise<Response>): Promise<Response> {
   return new Promise((resolve) => {

@@ -1,0 +1,140 @@
+/** What requests meet before the machines run, and where they cannot. */
+import { assertEquals, assertMatch, assertStringIncludes } from '@std/assert'
+import { NativeBuildError } from '../../src/isolate/ffi/build.ts'
+import type { BootedProgram, Completion, Machines, MachinesOptions } from '../../src/isolate/machines.ts'
+import type { Program } from '../../src/isolate/program.ts'
+import { makeFrame, RESPONSE } from '../../src/isolate/wire.ts'
+import { createWorkerSite, errorsOf, NO_KVM, problemIn, withServer } from './worker_site.ts'
+
+/** An opener that waits until it is let go, as if it built a library. */
+function slowOpener(): {
+  open: (options: MachinesOptions) => Promise<Machines>
+  go: () => void
+  signal?: AbortSignal
+} {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const opener: ReturnType<typeof slowOpener> = {
+    async open(options) {
+      options.onBuild?.()
+      opener.signal = options.signal
+      const given = new Promise<void>((resolve) => options.signal?.addEventListener('abort', () => resolve()))
+      await Promise.race([promise, given])
+      options.signal?.throwIfAborted()
+      return new ScriptedMachines()
+    },
+    go: resolve,
+  }
+  return opener
+}
+
+/** Machines that answer at once, but never a request for `?ms=for-ever`. */
+class ScriptedMachines implements Machines {
+  readonly boundary = 'vm'
+
+  boot(plan: Program): Promise<BootedProgram> {
+    const handlers = plan.handlers.map(({ route }) => ({ name: route.file }))
+    return Promise.resolve({ description: toFrame({ handlers }), bootMs: 1 })
+  }
+
+  submit(_program: BootedProgram, frame: Uint8Array<ArrayBuffer>): Promise<Completion> {
+    if (new TextDecoder().decode(frame).includes('for-ever')) return new Promise(() => {})
+    const none = new Uint8Array(0)
+    const times = { queueUs: 0, runUs: 1, resetUs: 1, exits: 1, dirtyPages: 1, worker: 0 }
+    const answered = { outcome: 'answered', frame: toFrame({ status: 200, headers: [] }, 'done') } as const
+    return Promise.resolve({ ...answered, log: none, message: '', detail: 0, ...times })
+  }
+
+  retire(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve()
+  }
+}
+
+function toFrame(head: object, body = ''): Uint8Array<ArrayBuffer> {
+  const encoder = new TextEncoder()
+  return makeFrame(RESPONSE, encoder.encode(JSON.stringify(head)), encoder.encode(body))
+}
+
+Deno.test('without machines routes answer 503, and the start says why and how to mend it, once', async () => {
+  const site = createWorkerSite('context', { isolate: {} })
+  const told = await errorsOf(async () => {
+    for (let i = 0; i < 3; i++) {
+      const { status, type, headers } = await problemIn(site, '/users/1')
+      assertEquals([status, type], [503, 'isolation-unavailable'])
+      assertEquals([headers.get('retry-after'), headers.get('x-mayfly-isolation')], ['60', null])
+    }
+    assertEquals((await site.ask('/plain')).text, 'plain')
+    await site.close()
+  })
+  assertEquals(told, [`mayfly: isolated routes answer 503 (isolation-unavailable): ${NO_KVM}`])
+  const events = site.events.filter(({ kind }) => kind === 'isolate:unavailable')
+  assertEquals(events.map(({ metadata }) => metadata), [{ reason: NO_KVM, instead: 'refuse' }])
+})
+
+Deno.test('a server says it at its start, before any request', async () => {
+  const site = createWorkerSite('context', { isolate: {} })
+  const told = await errorsOf(() => withServer(site, async () => await site.app.isolated.work))
+  assertEquals(told.length, 1)
+  assertStringIncludes(told[0], NO_KVM)
+})
+
+Deno.test('a library that cannot be built is as good as none', async () => {
+  const site = createWorkerSite('limits', {
+    openMachines: () => Promise.reject(new NativeBuildError('Cannot build the virtual machines: no cargo')),
+  })
+  const told = await errorsOf(async () => {
+    assertEquals((await site.ask('/quick')).text, 'done')
+    await site.close()
+  })
+  assertMatch(told.join(), /no virtual machine can run here: Cannot build the virtual machines: no cargo/)
+})
+
+Deno.test('a client waits for a start within bounds, and is told to come again', async () => {
+  const opener = slowOpener()
+  const site = createWorkerSite('limits', { openMachines: opener.open, startWaitMs: 50 })
+  await withServer(site, async (origin) => {
+    const ask = () => fetch(`${origin}/quick`, { headers: { accept: 'application/problem+json' } })
+    const early = await ask()
+    assertEquals([early.status, early.headers.get('retry-after')], [503, '5'])
+    const { type, detail } = await early.json()
+    assertEquals(type, 'isolation-starting')
+    assertMatch(detail, /being built/)
+    site.app.startWaitMs = 20_000
+    const waiting = ask()
+    opener.go()
+    const answer = await waiting
+    assertEquals([answer.status, await answer.text()], [200, 'done'])
+    const later = await ask()
+    assertEquals([later.status, await later.text()], [200, 'done'])
+  })
+})
+
+Deno.test('the wait for a start is not the time of the handler, which has its own', async () => {
+  const opener = slowOpener()
+  const site = createWorkerSite('limits', { openMachines: opener.open, requestTimeoutMs: 80 })
+  try {
+    const waiting = [site.ask('/slow'), site.ask('/quick'), site.ask('/slow?ms=for-ever')]
+    // Several times the limit of a request.
+    await new Promise((resolve) => setTimeout(resolve, 400))
+    opener.go()
+    assertEquals((await Promise.all(waiting)).map(({ status }) => status), [200, 200, 504])
+  } finally {
+    await site.close()
+  }
+})
+
+Deno.test('a server that ends does not wait for a build', async () => {
+  const opener = slowOpener()
+  const site = createWorkerSite('limits', { openMachines: opener.open, drainMs: 100 })
+  const told = await errorsOf(() =>
+    withServer(site, async (origin) => {
+      const response = fetch(`${origin}/quick`).then(({ status }) => status, () => 0)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      void response
+    })
+  )
+  assertEquals([opener.signal?.aborted, told], [true, []])
+})

@@ -1,0 +1,98 @@
+/** Apps whose machines cannot open, as on a host without KVM: the opener is replaced, and what is told is kept. */
+import type { LifecycleEvent, ListenAddress, Middleware, RouterOptions } from '@mayfly/mayfly'
+import { fromFileUrl } from '@std/path'
+import type { App } from '../../src/app/app.ts'
+import { closeApp, createApp, prepareApp } from '../../src/app/lifecycle.ts'
+import { resolveOptions } from '../../src/app/options.ts'
+import { handle } from '../../src/app/pipeline.ts'
+import { serveApp } from '../../src/app/serve.ts'
+import { subscribe } from '../../src/events/bus.ts'
+import { IsolationUnavailableError } from '../../src/isolate/ffi/errors.ts'
+import type { Answer } from './fixture.ts'
+
+/** What the opener says here. */
+export const NO_KVM = '/dev/kvm does not exist: ask for it'
+
+/** An app without virtual machines. */
+export interface WorkerSite {
+  readonly app: App
+  readonly events: LifecycleEvent[]
+  ask(path: string, init?: RequestInit): Promise<Answer>
+  close(): Promise<void>
+}
+
+export interface WorkerSiteOptions extends RouterOptions {
+  readonly middleware?: Middleware
+  /** Default: rejects, as without KVM. */
+  readonly openMachines?: App['openMachines']
+  readonly startWaitMs?: number
+}
+
+/** An app over a folder, by its path or below `routes/`; with one process at a time unless told. */
+export function createWorkerSite(folder: string, options: WorkerSiteOptions = {}): WorkerSite {
+  const { middleware, openMachines, startWaitMs, ...router } = options
+  const app = createApp(resolveOptions({
+    routesDir: folder.startsWith('/') ? folder : fromFileUrl(new URL(`./routes/${folder}`, import.meta.url)),
+    viewsDir: fromFileUrl(new URL('./views', import.meta.url)),
+    hotReload: false,
+    isolate: { vms: 1, onUnavailable: 'worker' },
+    ...router,
+  }))
+  app.openMachines = openMachines ?? (() => Promise.reject(new IsolationUnavailableError(NO_KVM)))
+  if (startWaitMs !== undefined) app.startWaitMs = startWaitMs
+  if (middleware !== undefined) app.middleware.push({ covers: null, run: middleware })
+  const events: LifecycleEvent[] = []
+  subscribe(app.bus, '*', (event) => void events.push(event))
+  let ready: Promise<void> | undefined
+  return {
+    app,
+    events,
+    async ask(path, init) {
+      await (ready ??= prepareApp(app, false))
+      const response = await handle(app, new Request(`http://localhost${path}`, init), undefined)
+      return { status: response.status, text: await response.text(), headers: response.headers }
+    },
+    async close() {
+      await closeApp(app)
+      ready = undefined
+    },
+  }
+}
+
+/** Serves an app on a free port while `run` runs. */
+export async function withServer(site: WorkerSite, run: (origin: string) => Promise<void>): Promise<void> {
+  const stop = new AbortController()
+  const listening = Promise.withResolvers<ListenAddress>()
+  const served = serveApp(site.app, {
+    port: 0,
+    hostname: '127.0.0.1',
+    signal: stop.signal,
+    onListen: listening.resolve,
+  })
+  try {
+    const { port } = await Promise.race([listening.promise, served.then(() => listening.promise)])
+    await run(`http://127.0.0.1:${port}`)
+  } finally {
+    stop.abort()
+    await served
+  }
+}
+
+/** What is written to the console as errors while `run` runs. */
+export async function errorsOf(run: () => Promise<void>): Promise<string[]> {
+  const { error } = console
+  const lines: string[] = []
+  console.error = (...args: unknown[]) => void lines.push(args.map(String).join(' '))
+  try {
+    await run()
+  } finally {
+    console.error = error
+  }
+  return lines
+}
+
+/** The `type` of a problem, asked for as JSON. */
+export async function problemIn(site: Pick<WorkerSite, 'ask'>, path: string) {
+  const { status, text, headers } = await site.ask(path, { headers: { accept: 'application/problem+json' } })
+  return { status, type: (JSON.parse(text) as { type?: unknown }).type, headers }
+}
