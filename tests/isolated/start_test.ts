@@ -41,7 +41,15 @@ class ScriptedMachines implements Machines {
     const none = new Uint8Array(0)
     const times = { queueUs: 0, runUs: 1, resetUs: 1, exits: 1, dirtyPages: 1, worker: 0 }
     const answered = { outcome: 'answered', frame: toFrame({ status: 200, headers: [] }, 'done') } as const
-    return Promise.resolve({ ...answered, log: none, message: '', detail: 0, ...times })
+    return Promise.resolve({
+      ...answered,
+      log: none,
+      logDropped: 0,
+      message: '',
+      denials: [],
+      detail: 0,
+      ...times,
+    })
   }
 
   retire(): Promise<void> {
