@@ -1,2 +1,0 @@
-// @ts-types="../types/encoding/hex.d.ts"
-export * from 'deno-std/encoding/hex.js'

@@ -1,2 +1,0 @@
-// @ts-types="../types/fmt/bytes.d.ts"
-export * from 'deno-std/fmt/bytes.js'

@@ -1,2 +1,0 @@
-// @ts-types="../types/fmt/duration.d.ts"
-export * from 'deno-std/fmt/duration.js'

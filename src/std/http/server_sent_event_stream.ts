@@ -1,2 +1,0 @@
-// @ts-types="../types/http/server_sent_event_stream.d.ts"
-export * from 'deno-std/http/server_sent_event_stream.js'

@@ -1,2 +1,0 @@
-// @ts-types="./types/streams.d.ts"
-export * from 'deno-std/streams/mod.js'
