@@ -159,7 +159,11 @@ async function submit(
   const { plan, booted } = handler.program
   const { timeoutMs, ephemeral } = plan.options
   try {
-    return await isolation.machines.submit(booted, frame, { timeoutMs, keep: !ephemeral })
+    return await isolation.machines.submit(booted, frame, {
+      timeoutMs,
+      keep: !ephemeral,
+      line: handler.index,
+    })
   } catch (error) {
     if (error instanceof QueueFullError) {
       isolation.options.hooks.rejected?.(plan.id, isolation.options.queue)

@@ -51,6 +51,9 @@ numbers! {
 
 /// A flag of a submission: keep the program's state instead of resetting it.
 pub const KEEP: u32 = 1;
+/// A submission's flags from this bit on: its line. Requests of a program that bear the same number wait in one line, and lines are
+/// served in turn.
+pub const LINE_SHIFT: u32 = 8;
 
 /// A request that is done.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -175,6 +178,7 @@ pub fn describe(pointers: Pointers) -> String {
         }
     }
     let _ = writeln!(text, "flag keep = {KEEP}");
+    let _ = writeln!(text, "flag line << {LINE_SHIFT}");
     let _ = writeln!(text, "spec version = {}", crate::spec::VERSION);
     for (name, tag) in crate::spec::TAGS {
         let _ = writeln!(text, "spec {name} = {tag}");

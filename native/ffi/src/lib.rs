@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use abi::{Status, bytes_in, bytes_out, count, exports, fault};
-use layout::{Completion, KEEP, Part, Pointers};
+use layout::{Completion, KEEP, LINE_SHIFT, Part, Pointers};
 use pool::TicketPool;
 use program::BootedProgram;
 use registry::Registry;
@@ -150,14 +150,16 @@ exports! {
         timeout_us: u32,
         flags: u32,
     ) {
-        if flags & !KEEP != 0 {
-            return Err(fault(Status::BadArgument, format!("submit a request: flags {flags:#x}, want 0 or 1")));
+        let line = flags >> LINE_SHIFT;
+        if flags & !KEEP != line << LINE_SHIFT {
+            let text = format!("submit a request: flags {flags:#x}, want bit 0 or none, and a line from bit {LINE_SHIFT} on");
+            return Err(fault(Status::BadArgument, text));
         }
         // SAFETY: the caller's promise.
         let frame = unsafe { bytes_in(frame, length)? };
         spec::check_frame(frame)?;
         let (pool, program) = (POOLS.get(pool)?, PROGRAMS.get(program)?.program()?);
-        pool.submit(program, frame, Duration::from_micros(timeout_us.into()), flags & KEEP != 0)
+        pool.submit(program, frame, line, Duration::from_micros(timeout_us.into()), flags & KEEP != 0)
     }
 
     /// Waits for requests that are done and gives their number: 0 when time is over, or when the pool was stopped and has

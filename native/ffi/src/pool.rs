@@ -65,6 +65,7 @@ impl TicketPool {
         &self,
         program: Arc<Program>,
         frame: &[u8],
+        line: u32,
         timeout: Duration,
         keep: bool,
     ) -> Result<i32, Fault> {
@@ -76,6 +77,7 @@ impl TicketPool {
             // Tickets are never negative.
             id: u64::from(ticket.unsigned_abs()),
             program,
+            line,
             frame: frame.to_vec(),
             timeout_ns: u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX),
             keep,

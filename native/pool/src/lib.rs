@@ -12,6 +12,7 @@ mod deno;
 mod inspect;
 mod instance;
 mod libraries;
+mod lines;
 mod machine;
 mod mount;
 mod outcome;

@@ -20,6 +20,8 @@ pub struct Job {
     pub id: u64,
     /// What to run it in.
     pub program: Arc<Program>,
+    /// Requests of a program that bear the same number wait in one line; lines are served in turn.
+    pub line: u32,
     /// The request frame.
     pub frame: Vec<u8>,
     /// Nanoseconds it may run, waiting in the queue not counted.
@@ -157,10 +159,13 @@ impl Pool {
 
     /// Adds a request, or gives it back with the reason.
     pub fn submit(&self, job: Job) -> Result<(), (Job, Refused)> {
-        let result = self.shared.queue.submit(Timed {
-            job,
-            submitted: monotonic_ns(),
-        });
+        let result = self.shared.queue.submit(
+            (job.program.id(), job.line),
+            Timed {
+                job,
+                submitted: monotonic_ns(),
+            },
+        );
         result.map_err(|(timed, why)| {
             self.shared
                 .stats
@@ -231,7 +236,7 @@ fn work(shared: &Shared, index: usize) {
             Work::Job(timed) => {
                 let completion = worker.run(timed);
                 worker.count(&completion);
-                shared.queue.complete(completion);
+                shared.queue.complete(index, completion);
             }
             Work::Order(Order::Retire(program)) => drop(worker.instances.remove(&program)),
             Work::Order(Order::Prepare(program)) => {
@@ -247,13 +252,14 @@ fn refuse_all(shared: &Shared, worker: usize, why: &str) {
     while let Some(next) = shared.queue.take(worker) {
         if let Work::Job(timed) = next {
             let outcome = Outcome::Failed(why.into());
-            shared.queue.complete(Completion {
+            let completion = Completion {
                 id: timed.job.id,
                 outcome,
                 traces: Traces::default(),
                 stats: RequestStats::default(),
                 worker,
-            });
+            };
+            shared.queue.complete(worker, completion);
         }
     }
 }

@@ -4,6 +4,13 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use mayfly_vmm::monotonic_ns;
+
+use crate::lines::{LineId, Lines};
+
+/// Time after which a worker looks again at jobs that may not run yet.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
 /// Why a job was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
@@ -22,7 +29,7 @@ pub(crate) enum Work<J, O> {
     Order(O),
 }
 
-/// Jobs wait in one line for all workers; orders wait in a line of each worker's own and go first.
+/// Jobs wait in lines for all workers ([`Lines`]); orders wait in a line of each worker's own and go first.
 #[derive(Debug)]
 pub(crate) struct Queue<J, O, C> {
     state: Mutex<State<J, O, C>>,
@@ -36,11 +43,9 @@ pub(crate) struct Queue<J, O, C> {
 
 #[derive(Debug)]
 struct State<J, O, C> {
-    jobs: VecDeque<J>,
+    jobs: Lines<J>,
     orders: Vec<VecDeque<O>>,
     done: VecDeque<C>,
-    /// Jobs taken by workers and not completed.
-    running: usize,
     closed: bool,
 }
 
@@ -48,10 +53,9 @@ impl<J, O: Clone, C> Queue<J, O, C> {
     pub fn new(workers: usize, capacity: usize) -> Self {
         let orders = (0..workers).map(|_| VecDeque::new()).collect();
         let state = State {
-            jobs: VecDeque::new(),
+            jobs: Lines::new(workers, capacity),
             orders,
             done: VecDeque::new(),
-            running: 0,
             closed: false,
         };
         Queue {
@@ -67,8 +71,8 @@ impl<J, O: Clone, C> Queue<J, O, C> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a job. Completions that nobody fetched count as well, so a host that stops fetching stops submitting.
-    pub fn submit(&self, job: J) -> Result<(), (J, Refused)> {
+    /// Adds a job to a line. Completions that nobody fetched count as well, so a host that stops fetching stops submitting.
+    pub fn submit(&self, line: LineId, job: J) -> Result<(), (J, Refused)> {
         let mut state = self.lock();
         if state.closed {
             return Err((job, Refused::Closed));
@@ -77,10 +81,9 @@ impl<J, O: Clone, C> Queue<J, O, C> {
             .done
             .len()
             .saturating_sub(self.capacity + state.orders.len());
-        if state.jobs.len() + unfetched >= self.capacity {
+        if let Err(job) = state.jobs.add(line, job, unfetched, monotonic_ns()) {
             return Err((job, Refused::Full));
         }
-        state.jobs.push_back(job);
         drop(state);
         self.work.notify_one();
         Ok(())
@@ -104,21 +107,26 @@ impl<J, O: Clone, C> Queue<J, O, C> {
             if let Some(order) = state.orders.get_mut(worker).and_then(VecDeque::pop_front) {
                 return Some(Work::Order(order));
             }
-            if let Some(job) = state.jobs.pop_front() {
-                state.running += 1;
+            let closed = state.closed;
+            if let Some(job) = state.jobs.next(worker, closed, monotonic_ns()) {
                 return Some(Work::Job(job));
             }
-            if state.closed {
+            if closed {
                 return None;
             }
-            state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = if state.jobs.waiting() == 0 {
+                self.work.wait(state).unwrap_or_else(PoisonError::into_inner)
+            } else {
+                let waited = self.work.wait_timeout(state, LOOK_AGAIN);
+                waited.unwrap_or_else(PoisonError::into_inner).0
+            };
         }
     }
 
-    /// Ends a job that `take` gave.
-    pub fn complete(&self, completion: C) {
+    /// Ends the job that `take` gave to a worker.
+    pub fn complete(&self, worker: usize, completion: C) {
         let mut state = self.lock();
-        state.running = state.running.saturating_sub(1);
+        state.jobs.done(worker, monotonic_ns());
         state.done.push_back(completion);
         drop(state);
         self.done.notify_one();
@@ -135,7 +143,7 @@ impl<J, O: Clone, C> Queue<J, O, C> {
                 return n;
             }
             let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() || state.closed && state.jobs.is_empty() && state.running == 0 {
+            if left.is_zero() || state.closed && state.jobs.waiting() == 0 && state.jobs.running() == 0 {
                 return 0;
             }
             state = self
@@ -156,7 +164,7 @@ impl<J, O: Clone, C> Queue<J, O, C> {
     /// Jobs that wait and jobs that run.
     pub fn load(&self) -> (usize, usize) {
         let state = self.lock();
-        (state.jobs.len(), state.running)
+        (state.jobs.waiting(), state.jobs.running())
     }
 }
 
@@ -167,15 +175,16 @@ mod tests {
 
     const SOON: Duration = Duration::from_millis(1);
     const LATE: Duration = Duration::from_secs(10);
+    const LINE: LineId = (0, 0);
     type Numbers = Queue<u32, char, u32>;
 
     #[test]
     fn submit_refuses_one_above_the_capacity_and_takes_again_below_it() {
         let q = Numbers::new(1, 2);
-        assert_eq!((q.submit(1), q.submit(2)), (Ok(()), Ok(())));
-        assert_eq!(q.submit(3), Err((3, Refused::Full)));
+        assert_eq!((q.submit(LINE, 1), q.submit(LINE, 2)), (Ok(()), Ok(())));
+        assert_eq!(q.submit(LINE, 3), Err((3, Refused::Full)));
         assert_eq!(q.take(0), Some(Work::Job(1)));
-        assert_eq!(q.submit(3), Ok(()));
+        assert_eq!(q.submit(LINE, 3), Ok(()));
         assert_eq!(q.load(), (2, 1));
     }
 
@@ -183,16 +192,16 @@ mod tests {
     fn unfetched_completions_end_in_refusal() {
         let q = Numbers::new(1, 2);
         let mut taken = 0;
-        while q.submit(taken).is_ok() {
+        while q.submit(LINE, taken).is_ok() {
             assert_eq!(q.take(0), Some(Work::Job(taken)));
-            q.complete(taken);
+            q.complete(0, taken);
             taken += 1;
             assert!(taken < 100, "never refused");
         }
         assert_eq!(taken, 5);
         let mut all = Vec::new();
         assert_eq!(q.fetch(&mut all, 3, SOON), 3);
-        assert_eq!(q.submit(9), Ok(()));
+        assert_eq!(q.submit(LINE, 9), Ok(()));
         q.fetch(&mut all, 100, SOON);
         assert_eq!(all, [0, 1, 2, 3, 4]);
     }
@@ -200,7 +209,7 @@ mod tests {
     #[test]
     fn orders_reach_every_worker_before_jobs() {
         let q = Numbers::new(2, 2);
-        q.submit(1).unwrap();
+        q.submit(LINE, 1).unwrap();
         q.order(&'a');
         assert_eq!(q.take(0), Some(Work::Order('a')));
         assert_eq!(q.take(1), Some(Work::Order('a')));
@@ -211,16 +220,16 @@ mod tests {
     fn close_ends_workers_and_fetchers_after_the_last_job() {
         let q = Arc::new(Numbers::new(2, 10));
         for i in 0..10 {
-            q.submit(i).unwrap();
+            q.submit(LINE, i).unwrap();
         }
         q.close();
-        assert_eq!(q.submit(11), Err((11, Refused::Closed)));
+        assert_eq!(q.submit(LINE, 11), Err((11, Refused::Closed)));
         let workers: Vec<_> = (0..2)
             .map(|w| {
                 let q = q.clone();
                 std::thread::spawn(move || {
                     while let Some(Work::Job(j)) = q.take(w) {
-                        q.complete(j);
+                        q.complete(w, j);
                     }
                 })
             })

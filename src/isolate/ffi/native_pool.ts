@@ -1,6 +1,14 @@
 /** A pool of virtual machines: requests in by a call that never blocks, answers out by one call that waits. */
 import { ClosedError, NativeError, toNativeError } from './errors.ts'
-import { COMPLETION, COMPLETION_BYTES, KEEP, type OutcomeName, OUTCOMES, PARTS } from './layout.ts'
+import {
+  COMPLETION,
+  COMPLETION_BYTES,
+  KEEP,
+  LINE_SHIFT,
+  type OutcomeName,
+  OUTCOMES,
+  PARTS,
+} from './layout.ts'
 import type { NativeLibrary } from './library.ts'
 import { createLinger, type Linger, noteAnswer, noteLate, shouldLinger } from './linger.ts'
 import type { NativeProgram } from './native_program.ts'
@@ -95,6 +103,11 @@ export interface SubmitOptions {
   readonly timeoutMs: number
   /** Keep the program's state for the next request. */
   readonly keep?: boolean
+  /**
+   * Requests of a program that bear the same number wait in one line, below 2 ** 24; default 0. Lines are served in turn, and one
+   * whose requests are slow leaves a worker to the others.
+   */
+  readonly line?: number
 }
 
 interface Pending {
@@ -181,7 +194,7 @@ export class NativePool {
   submit(
     program: NativeProgram,
     frame: Uint8Array<ArrayBuffer>,
-    { timeoutMs, keep = false }: SubmitOptions,
+    { timeoutMs, keep = false, line = 0 }: SubmitOptions,
   ): Promise<NativeCompletion> {
     this.#checkOpen()
     const timeoutUs = Math.ceil(timeoutMs * 1000)
@@ -199,7 +212,7 @@ export class NativePool {
       frame,
       frame.length,
       timeoutUs,
-      keep ? KEEP : 0,
+      (keep ? KEEP : 0) + line * 2 ** LINE_SHIFT,
     )
     if (ticket < 0) this.#library.check(ticket)
     const { promise } = this.#expect(program, ticket)

@@ -109,6 +109,7 @@ fn pooled(program: &Arc<Program>, requests: u64) -> Result<f64, Box<dyn Error>> 
     let job = |id| Job {
         id,
         program: program.clone(),
+        line: 0,
         frame: frame("hello"),
         timeout_ns: 5_000_000_000,
         keep: false,

@@ -137,6 +137,7 @@ fn job(program: &Arc<Program>, id: u64, what: &str) -> Job {
     Job {
         id,
         program: program.clone(),
+        line: 0,
         frame: frame(what, b""),
         timeout_ns,
         keep: false,
@@ -214,6 +215,32 @@ fn full_queue_refuses_and_gives_the_job_back() {
     fetch_all(&pool, 10 - refused as usize);
     pool.submit(job(&program, 11, "count")).unwrap();
     assert_eq!(text(&fetch_all(&pool, 1)[0].outcome), "1");
+}
+
+#[test]
+fn lines_are_served_in_turn() {
+    let Some(program) = program() else { return };
+    let pool = Pool::start(1, 20).unwrap();
+    let submit = |id, line, what, timeout_ns| {
+        let job = Job {
+            line,
+            timeout_ns,
+            ..job(&program, id, what)
+        };
+        pool.submit(job).unwrap();
+    };
+    // Holds the worker until all the others wait.
+    submit(0, 2, "spin", SECOND / 2);
+    (1..6).for_each(|id| submit(id, 0, "count", 20 * SECOND));
+    submit(6, 1, "count", 20 * SECOND);
+    let mut done = Vec::new();
+    while done.len() < 7 {
+        assert!(pool.fetch(&mut done, 100, Duration::from_secs(20)) > 0);
+    }
+    assert_eq!(
+        done.iter().map(|c| c.id).collect::<Vec<_>>(),
+        [0, 1, 6, 2, 3, 4, 5]
+    );
 }
 
 #[test]
