@@ -146,7 +146,7 @@ async function open(app: App): Promise<Isolation | null> {
 async function openElsewhere(app: App, options: IsolationOptions, error: Error): Promise<Isolation | null> {
   const { isolate } = app.options
   const instead = isolate !== false && isolate?.onUnavailable === 'worker' ? 'worker' : 'refuse'
-  emit(app.bus, 'isolate:unavailable', { reason: error.message, instead })
+  emit(app.bus, 'isolate:unavailable', { error, instead })
   if (instead === 'worker') {
     console.error(
       `mayfly: no virtual machine can run here: ${error.message}\n` +

@@ -61,9 +61,10 @@ export interface IsolateMetadata {
   readonly reason?: string
 }
 
-/** No virtual machine can run: why, with the mend, and what isolated routes do instead. */
+/** No virtual machine can run, and what isolated routes do instead. */
 export interface UnavailableMetadata {
-  readonly reason: string
+  /** Its message says why, and how to mend it. */
+  readonly error: Error
   /** `refuse`: they answer 503; `worker`: they run in worker processes. */
   readonly instead: 'refuse' | 'worker'
 }

@@ -107,7 +107,7 @@ Deno.test('buildLibrary is given up when it is told so, and cargo with it', () =
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
     later.abort()
-    await assertRejects(() => begun, NativeBuildError, 'SIGTERM')
+    await assertRejects(() => begun, NativeBuildError, 'cargo was ended by SIGTERM')
     assert(lines.at(-1)!.startsWith('mayfly: building the virtual machines failed after'))
   }))
 
@@ -120,7 +120,7 @@ Deno.test('a terminal shows one line that changes', () => {
   progress.line('    Blocking waiting for file lock on build directory')
   progress.done(true)
   assertEquals(written.map((text) => text.replaceAll('\r\x1b[K', '<').replace(/ \d+ s/, ' N s')), [
-    'mayfly: building the virtual machines, once for these sources (cargo build --release); it takes a minute or two',
+    'mayfly: building the virtual machines, once for these sources (cargo build --release); it takes a minute or two\n',
     '<mayfly: building the virtual machines: 1 of 40 crates',
     '<mayfly: building the virtual machines: 2 of 40 crates',
     '<mayfly: building the virtual machines: another process builds them, waiting for it',

@@ -4,7 +4,7 @@ import { NativeBuildError } from '../../src/isolate/ffi/build.ts'
 import type { BootedProgram, Completion, Machines, MachinesOptions } from '../../src/isolate/machines.ts'
 import type { Program } from '../../src/isolate/program.ts'
 import { makeFrame, RESPONSE } from '../../src/isolate/wire.ts'
-import { createWorkerSite, errorsOf, NO_KVM, problemIn, withServer } from './worker_site.ts'
+import { createWorkerSite, errorsOf, NO_KVM, problemIn, toUnavailable, withServer } from './worker_site.ts'
 
 /** An opener that waits until it is let go, as if it built a library. */
 function slowOpener(): {
@@ -79,7 +79,7 @@ Deno.test('without machines routes answer 503, and the start says why and how to
   })
   assertEquals(told, [`mayfly: isolated routes answer 503 (isolation-unavailable): ${NO_KVM}`])
   const events = site.events.filter(({ kind }) => kind === 'isolate:unavailable')
-  assertEquals(events.map(({ metadata }) => metadata), [{ reason: NO_KVM, instead: 'refuse' }])
+  assertEquals(events.map(toUnavailable), [{ message: NO_KVM, instead: 'refuse' }])
 })
 
 Deno.test('a server says it at its start, before any request', async () => {

@@ -96,3 +96,10 @@ export async function problemIn(site: Pick<WorkerSite, 'ask'>, path: string) {
   const { status, text, headers } = await site.ask(path, { headers: { accept: 'application/problem+json' } })
   return { status, type: (JSON.parse(text) as { type?: unknown }).type, headers }
 }
+
+/** What an `isolate:unavailable` says. */
+export function toUnavailable(event: LifecycleEvent): { message: string; instead: string } | null {
+  if (event.kind !== 'isolate:unavailable') return null
+  const { error, instead } = event.metadata
+  return { message: error.message, instead }
+}

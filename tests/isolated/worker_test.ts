@@ -1,7 +1,15 @@
 /** Isolated routes in worker processes: `onUnavailable: 'worker'` where no virtual machine can run. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from '@std/assert'
 import { session } from '@mayfly/mayfly'
-import { createWorkerSite, errorsOf, NO_KVM, problemIn, withServer, type WorkerSite } from './worker_site.ts'
+import {
+  createWorkerSite,
+  errorsOf,
+  NO_KVM,
+  problemIn,
+  toUnavailable,
+  withServer,
+  type WorkerSite,
+} from './worker_site.ts'
 
 async function withSite(site: WorkerSite, run: (site: WorkerSite) => Promise<void>): Promise<string[]> {
   return await errorsOf(async () => {
@@ -67,7 +75,7 @@ Deno.test('the start says it once, with the mend, and every response carries the
   assertStringIncludes(warning[0], NO_KVM)
   assertStringIncludes(warning[0], 'x-mayfly-isolation: worker')
   const [event, ...more] = site.events.filter(({ kind }) => kind === 'isolate:unavailable')
-  assertEquals([event.metadata, more.length], [{ reason: NO_KVM, instead: 'worker' }, 0])
+  assertEquals([toUnavailable(event), more.length], [{ message: NO_KVM, instead: 'worker' }, 0])
 })
 
 Deno.test('a middleware that answers by itself does not take the header away', async () => {

@@ -35,8 +35,8 @@ impl Host {
             .map_err(|e| Error::Unavailable(why_closed(&io::Error::from_raw_os_error(e.errno()))))?;
         if kvm.get_api_version() != 12 {
             return Err(unavailable(
-                "KVM speaks another API version than 12",
-                "use a kernel from this century",
+                "/dev/kvm is no KVM device",
+                "look what lies in its place: it must be the character device 10:232 of the host",
             ));
         }
         for (cap, name) in [

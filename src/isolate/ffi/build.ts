@@ -143,7 +143,11 @@ async function runCargo(
     const { success, code, signal: killer } = await child.status
     ended = true
     if (success) return
-    throw toBuildError(killer ?? `exit code ${code}`, [...last, rest].join('\n').trimEnd())
+    // Whoever ended it, by the terminal say, needs no report of what it did.
+    if (killer !== null) {
+      throw new NativeBuildError(`Cannot build the virtual machines: cargo was ended by ${killer}`)
+    }
+    throw toBuildError(`exit code ${code}`, [...last, rest].join('\n').trimEnd())
   } finally {
     clearTimeout(deadline)
     signal?.removeEventListener('abort', stop)

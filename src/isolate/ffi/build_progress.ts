@@ -21,7 +21,7 @@ export class BuildProgress {
   constructor(sink: ProgressSink = standardError()) {
     this.#sink = sink
     sink.write(
-      `${WHAT}, once for these sources (cargo build --release); it takes a minute or two${this.#end}`,
+      `${WHAT}, once for these sources (cargo build --release); it takes a minute or two\n`,
     )
   }
 
@@ -39,10 +39,6 @@ export class BuildProgress {
     const seconds = Math.round((performance.now() - this.#begin) / 1000)
     const { terminal, write } = this.#sink
     write(`${terminal ? '\r\x1b[K' : ''}${WHAT} ${succeeded ? 'took' : 'failed after'} ${seconds} s\n`)
-  }
-
-  get #end(): string {
-    return this.#sink.terminal ? '' : '\n'
   }
 
   #count(done: number, all: number): void {
