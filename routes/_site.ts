@@ -9,6 +9,7 @@ import {
   type LifecycleEvent,
   requestId,
   Router,
+  type RouterOptions,
   securityHeaders,
   serverTiming,
   session,
@@ -28,8 +29,11 @@ export interface SiteOptions {
   readonly secret?: string
   /** Cookies only over HTTPS. Default false: the site speaks plain HTTP unless a proxy or `cert` says otherwise. */
   readonly secureCookies?: boolean
-  /** False: no virtual machines, isolated routes answer 503. Default: they run where there are KVM and cargo. */
-  readonly isolate?: false
+  /**
+   * False: no virtual machines, isolated routes answer 503. `worker`: worker processes where no machine can run. Default: machines
+   * where there are KVM and cargo, else 503.
+   */
+  readonly isolate?: false | 'worker'
 }
 
 /** No inline script runs without the nonce. Mayfly's own page for developers brings its style with it. */
@@ -58,7 +62,7 @@ export function createSite(options: SiteOptions = {}): Router {
     routesDir: fromFileUrl(new URL('routes', root)),
     viewsDir: fromFileUrl(new URL('views', root)),
     hotReload: !production,
-    ...(options.isolate === false ? { isolate: false } : {}),
+    ...toIsolate(options.isolate),
     worker: {
       scriptURL: new URL('./_workers/cpu.ts', import.meta.url),
       poolSize: 2,
@@ -109,6 +113,11 @@ export function createSite(options: SiteOptions = {}): Router {
   return router
 }
 
+function toIsolate(isolate: SiteOptions['isolate']): RouterOptions {
+  if (isolate === undefined) return {}
+  return { isolate: isolate === false ? false : { onUnavailable: isolate } }
+}
+
 /** Feeds the pages; errors that nobody foresaw go to stderr, as they would without a listener. */
 function listen(site: Site, event: LifecycleEvent): void {
   record(site.feed, event)
@@ -129,6 +138,7 @@ if (import.meta.main) {
   const router = createSite({
     secret: Deno.env.get('SITE_SECRET'),
     secureCookies: Deno.env.get('SITE_HTTPS') === '1',
+    ...(Deno.env.get('SITE_WORKERS') === '1' ? { isolate: 'worker' } : {}),
   })
   await router.serve({
     onListen: ({ hostname, port }) => {

@@ -1,5 +1,5 @@
 /** What the site knows of its virtual machines: what their events told, and no more than fits. */
-import { HttpError, type LifecycleEvent } from '@mayfly/mayfly'
+import type { LifecycleEvent } from '@mayfly/mayfly'
 
 /** How far the machines are. `waiting` is before any event: the native library may be compiling. */
 export type Phase = 'off' | 'waiting' | 'booting' | 'ready' | 'unavailable'
@@ -21,6 +21,8 @@ export interface Run {
 /** The machines as visitors see them. */
 export interface Isolation {
   phase: Phase
+  /** Worker processes run in place of machines. */
+  workers: boolean
   /** Why there are no machines, and the mend. */
   reason: string
   /** Milliseconds from the start of the last program to its snapshot. */
@@ -34,7 +36,7 @@ const KEPT = 20
 
 /** Machines that nothing was heard of; `off` when there are to be none. */
 export function createIsolation(isOff: boolean): Isolation {
-  return { phase: isOff ? 'off' : 'waiting', reason: '', bootMs: 0, runs: [], total: 0 }
+  return { phase: isOff ? 'off' : 'waiting', workers: false, reason: '', bootMs: 0, runs: [], total: 0 }
 }
 
 /** Takes in one event; most are none of its business. */
@@ -56,37 +58,26 @@ export function recordIsolation(isolation: Isolation, event: LifecycleEvent): vo
     case 'route:error':
     case 'reload:error':
       return noteFailure(isolation)
-    case 'request:error':
-      return noteRefusal(isolation, event.metadata.error)
+    case 'isolate:unavailable':
+      return noteUnavailable(isolation, event.metadata)
   }
 }
 
 /** One sentence on the state of the machines. */
-export function sayPhase({ phase, reason, bootMs }: Isolation): string {
+export function sayPhase({ phase, workers, reason, bootMs }: Isolation): string {
   switch (phase) {
     case 'off':
       return 'This server was started without virtual machines (isolate: false), so the requests below answer 503.'
     case 'waiting':
-      return 'The machines are starting. The first start compiles the native library with cargo, which takes a minute or two; a request waits for it.'
+      return 'The machines are starting. The first start compiles the native library with cargo, which takes a minute or two; requests wait some seconds for it and are then told to come again.'
     case 'booting':
       return 'A program is booting and warms up before its snapshot is taken; a request waits for it.'
     case 'ready':
-      return `The machines run. The last program took ${Math.round(bootMs)} ms from its boot to its snapshot.`
+      return workers
+        ? `No machine can run here, so worker processes run in their place: weaker, and every response says so. ${reason}`
+        : `The machines run. The last program took ${Math.round(bootMs)} ms from its boot to its snapshot.`
     case 'unavailable':
       return `No machine can run here, so the requests below answer 503. ${reason}`
-  }
-}
-
-/** Notes at once what the first request would find out later: a host without KVM. */
-export async function probeKvm(isolation: Isolation): Promise<void> {
-  if (isolation.phase !== 'waiting') return
-  try {
-    ;(await Deno.open('/dev/kvm', { read: true, write: true })).close()
-  } catch (error) {
-    isolation.phase = 'unavailable'
-    isolation.reason = error instanceof Deno.errors.NotFound
-      ? 'There is no /dev/kvm: enable virtualisation in the firmware, or nested virtualisation in a virtual machine, or pass the device into the container, and restart the server.'
-      : 'This process may not open /dev/kvm: add its user to the group kvm and restart it.'
   }
 }
 
@@ -130,17 +121,18 @@ function noteFailure(isolation: Isolation): void {
   isolation.reason = 'Their program did not boot; the log of the server says why.'
 }
 
-function noteRefusal(isolation: Isolation, error: unknown): void {
-  if (!(error instanceof HttpError) || error.type !== 'isolation-unavailable') return
-  if (isolation.phase === 'off') return
-  isolation.phase = 'unavailable'
-  isolation.reason = sayCause(error.cause)
+function noteUnavailable(
+  isolation: Isolation,
+  { error, instead }: Extract<LifecycleEvent, { kind: 'isolate:unavailable' }>['metadata'],
+): void {
+  isolation.workers = instead === 'worker'
+  if (instead === 'refuse') isolation.phase = 'unavailable'
+  isolation.reason = sayCause(error)
 }
 
 /** Only messages that name no folder of this machine. */
-function sayCause(cause: unknown): string {
-  if (!(cause instanceof Error)) return 'The log of the server says why.'
-  if (cause.name === 'IsolationUnavailableError') return `${cause.message}.`
-  if (cause.name !== 'NativeBuildError') return 'The log of the server says why.'
+function sayCause(error: Error): string {
+  if (error.name === 'IsolationUnavailableError') return `${error.message}.`
+  if (error.name !== 'NativeBuildError') return 'The log of the server says why.'
   return 'The native library could not be built: install Rust (rustup) and a C linker, and restart the server; its log says more.'
 }

@@ -66,7 +66,7 @@ export const PLATES: readonly Plate[] = [
   ),
   plate(
     'XIV',
-    '/isolation',
+    '/isolated',
     'Isolation',
     'Handlers in a virtual machine that is reset after every request. A counter that always says 1.',
   ),

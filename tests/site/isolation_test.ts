@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertNotEquals, assertStringIncludes } from '@std/assert'
-import { HttpError, type LifecycleEvent } from '@mayfly/mayfly'
+import type { LifecycleEvent } from '@mayfly/mayfly'
 import type { Page } from 'playwright-core'
 import { createIsolation, recordIsolation, sayPhase } from '../../routes/_lib/isolation.ts'
 import { createSite } from '../../routes/_site.ts'
@@ -65,25 +65,25 @@ Deno.test('recordIsolation follows the machines from the start to the snapshot',
 })
 
 Deno.test('recordIsolation says how to mend what is missing, and names no folder', () => {
-  const refused = (cause: unknown) => {
+  const unavailable = (error: Error, instead = 'refuse') => {
     const isolation = createIsolation(false)
-    const error = new HttpError(503, 'No machine', { type: 'isolation-unavailable', cause })
-    recordIsolation(isolation, event('request:error', { error }))
-    assertEquals(isolation.phase, 'unavailable')
-    return sayPhase(isolation)
+    recordIsolation(isolation, event('isolate:unavailable', { error, instead }))
+    return isolation
   }
   const named = (name: string, message: string) => Object.assign(new Error(message), { name })
-  assertMatch(
-    refused(named('IsolationUnavailableError', '/dev/kvm does not exist: load kvm')),
-    /load kvm\.$/,
+  const closed = unavailable(named('IsolationUnavailableError', '/dev/kvm does not exist: load kvm'))
+  assertEquals(closed.phase, 'unavailable')
+  assertMatch(sayPhase(closed), /503.*load kvm\.$/)
+  const unbuilt = sayPhase(
+    unavailable(named('NativeBuildError', 'Cannot keep the library /home/ann/lib.so')),
   )
-  const unbuilt = refused(named('NativeBuildError', 'Cannot keep the library /home/ann/lib.so'))
   assertMatch(unbuilt, /install Rust/)
   assert(!unbuilt.includes('/home'))
-  assertMatch(refused(undefined), /log/)
-  const other = createIsolation(false)
-  recordIsolation(other, event('request:error', { error: new HttpError(503, 'busy') }))
-  assertEquals(other.phase, 'waiting')
+  assertMatch(sayPhase(unavailable(new Error('/home/ann'))), /The log of the server says why\.$/)
+  const workers = unavailable(named('IsolationUnavailableError', 'no kvm'), 'worker')
+  assertEquals(workers.phase, 'waiting')
+  recordIsolation(workers, event('isolate:ready', { program: 'a', bootMs: 12.3 }))
+  assertMatch(sayPhase(workers), /worker processes run in their place.* no kvm\.$/)
 })
 
 Deno.test('without machines the isolation page says so and its routes answer 503', async () => {
@@ -94,12 +94,12 @@ Deno.test('without machines the isolation page says so and its routes answer 503
     const response = await get(path)
     assertEquals([response.status, (await response.json()).type], [503, 'isolation-unavailable'])
   }
-  const html = await (await get('/isolation')).text()
+  const html = await (await get('/isolated')).text()
   assertStringIncludes(html, 'data-phase="off"')
   assertStringIncludes(html, 'without virtual machines')
-  const { phase, runs } = await (await get('/isolation/runs')).json()
+  const { phase, runs } = await (await get('/isolated/runs')).json()
   assertEquals([phase, runs], ['off', []])
-  const count = async () => (await (await get('/isolation/counter')).json()).count
+  const count = async () => (await (await get('/isolated/here')).json()).count
   const before = await count()
   assertEquals(await count(), before + 1)
 })
@@ -113,16 +113,16 @@ Deno.test({
     await using stage = await openStage({})
     await using watched = await openPage(stage)
     const { page, faults } = watched
-    await page.goto('/isolation')
+    await page.goto('/isolated')
     await page.waitForFunction(
       inPage.says,
       { selector: '#machines', pattern: '^The machines run' },
       { timeout: BOOT_MS },
     )
-    const kept = JSON.parse((await call(page, '/isolation/counter')).split('\n\n')[1]).count
+    const kept = JSON.parse((await call(page, '/isolated/here')).split('\n\n')[1]).count
     for (let i = 1; i <= 3; i++) {
       assertMatch(await call(page, '/isolated/counter'), /^200 [^]*"count": 1\n/)
-      assertMatch(await call(page, '/isolation/counter'), new RegExp(`^200 [^]*"count": ${kept + i}\n`))
+      assertMatch(await call(page, '/isolated/here'), new RegExp(`^200 [^]*"count": ${kept + i}\n`))
     }
     assertEquals(await page.locator('#count-isolated').innerText(), '1')
     assertEquals(await page.locator('#count-kept').innerText(), String(kept + 3))

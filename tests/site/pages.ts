@@ -23,7 +23,7 @@ export const PAGES: readonly SitePage[] = [
   { path: '/sse', title: 'Server-sent events' },
   { path: '/websocket', title: 'WebSocket' },
   { path: '/errors', title: 'Errors' },
-  { path: '/isolation', title: 'Isolation' },
+  { path: '/isolated', title: 'Isolation' },
   { path: '/benchmark', title: 'Benchmark' },
   { path: '/docs', title: 'Docs' },
   { path: '/docs/readme', title: 'Mayfly' },

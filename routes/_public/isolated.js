@@ -1,6 +1,6 @@
 /** The isolation page: calls the isolated routes, and shows what the machines did. */
 
-const TIMEOUT_MS = 240_000
+const TIMEOUT_MS = 30_000
 const POLL_MS = 1000
 
 const machines = document.getElementById('machines')
@@ -8,7 +8,7 @@ const answer = document.getElementById('answer')
 const rows = document.querySelector('#runs tbody')
 const counts = {
   '/isolated/counter': document.getElementById('count-isolated'),
-  '/isolation/counter': document.getElementById('count-kept'),
+  '/isolated/here': document.getElementById('count-kept'),
 }
 let calling = null
 
@@ -19,7 +19,7 @@ document.querySelector('.tries').addEventListener('click', (event) => {
   call(link)
 })
 addEventListener('pagehide', () => calling?.abort())
-if (isStarting()) awaitStart()
+follow(isStarting)
 
 /** Sends the request of a link; another click gives it up. */
 async function call(link) {
@@ -32,7 +32,7 @@ async function call(link) {
   const href = link.getAttribute('href')
   const begin = performance.now()
   const slow = setTimeout(() => {
-    answer.textContent = `Waiting for ${href}: the first request waits until its program has booted.`
+    answer.textContent = `Waiting for ${href}: a first request waits until its program has booted.`
     follow(() => calling === own)
   }, 700)
   try {
@@ -57,16 +57,6 @@ async function call(link) {
   await refresh()
 }
 
-/** Follows the start; a request of its own comes back when the machines run, or cannot. */
-async function awaitStart() {
-  follow(isStarting)
-  await fetch('/isolated/counter', {
-    headers: { accept: 'application/json' },
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-  }).catch(() => {})
-  await refresh()
-}
-
 /** Asks for the state again and again while `goesOn`. */
 async function follow(goesOn) {
   while (goesOn()) {
@@ -81,7 +71,7 @@ function isStarting() {
 
 async function refresh() {
   try {
-    const response = await fetch('/isolation/runs', { cache: 'no-store', signal: AbortSignal.timeout(5000) })
+    const response = await fetch('/isolated/runs', { cache: 'no-store', signal: AbortSignal.timeout(5000) })
     if (response.ok) show(await response.json())
   } catch {
     machines.textContent = 'The server does not answer.'

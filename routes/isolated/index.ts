@@ -1,31 +1,30 @@
 import type { Handler } from '@mayfly/mayfly'
-import { probeKvm, sayPhase } from '../_lib/isolation.ts'
+import { sayPhase } from '../_lib/isolation.ts'
 import { renderPage } from '../_lib/page.ts'
 import { siteOf } from '../_lib/site.ts'
 
-export const GET: Handler = async (ctx) => {
+export const GET: Handler = (ctx) => {
   const { isolation } = siteOf(ctx)
-  await probeKvm(isolation)
-  return await renderPage(ctx, 'isolation', {
-    href: '/isolation',
+  return renderPage(ctx, 'isolated', {
+    href: '/isolated',
     description:
       'A handler that runs in a virtual machine, and a machine that forgets: after every request it is put back to its snapshot.',
     sources: [
       'routes/isolated/counter.ts',
       'routes/isolated/limits.ts',
       'routes/isolated/chance.ts',
-      'routes/isolation/counter.ts',
+      'routes/isolated/here.ts',
       'routes/_lib/isolation.ts',
-      'views/isolation.dve',
+      'views/isolated.dve',
     ],
-    scripts: ['isolation.js'],
+    scripts: ['isolated.js'],
     data: {
       phase: isolation.phase,
       text: sayPhase(isolation),
       runs: isolation.runs.toReversed(),
       calls: [
         { href: '/isolated/counter', why: 'in a machine: 1, always' },
-        { href: '/isolation/counter', why: 'in this process: it counts' },
+        { href: '/isolated/here', why: 'in this process: it counts' },
         { href: '/isolated/chance', why: 'chance is fresh' },
         { href: '/isolated/limits?try=loop', why: 'too long: 504' },
         { href: '/isolated/limits?try=memory', why: 'too much memory: 507' },
