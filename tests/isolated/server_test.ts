@@ -123,6 +123,46 @@ testServer('a saved file swaps its program without a failed request', {
   }
 })
 
+testServer('requests without a pause meet no failure while a file is saved five times', {
+  'index.ts': route('v0'),
+  'kept.ts': route('kept').replace('{ warmup: 5 }', '{ warmup: 5, ephemeral: false }'),
+}, async (server) => {
+  assertEquals(await server.ask('/'), '200 v0 1')
+  let saved = 0
+  let done = false
+  const faults: string[] = []
+  const client = async (path: string, check: (answer: string) => boolean) => {
+    while (!done) {
+      const answer = await server.ask(path)
+      if (!check(answer)) faults.push(`${answer} after save ${saved}`)
+    }
+  }
+  /** No client sees an older version after a newer one. */
+  const versions = () => {
+    let last = 0
+    return (answer: string) => {
+      const version = Number(/^200 v(\d) 1$/.exec(answer)?.[1] ?? NaN)
+      const fine = version >= last && version <= saved
+      last = version
+      return fine
+    }
+  }
+  const clients = [
+    ...Array.from({ length: 3 }, () => client('/', versions())),
+    client('/kept', (answer) => /^200 kept \d+$/.test(answer)),
+  ]
+  try {
+    while (saved < 5) {
+      await server.write('index.ts', route(`v${++saved}`))
+      await server.until('/', `200 v${saved} 1`)
+    }
+  } finally {
+    done = true
+    await Promise.all(clients)
+  }
+  assertEquals(faults, [])
+})
+
 testServer('a broken save keeps the last good version, and its mend is taken', {
   'index.ts': route('good'),
 }, async (server) => {
