@@ -1,15 +1,18 @@
 /**
- * `deno task test`: every check that the project has, in one run. `--check` stops before the tests. What follows `--` goes
- * to `deno test` (a file, `--filter name`).
+ * `deno task test`: every check that the project has, in one run. `--check` stops before the tests; `--vtx` (`deno task
+ * test-vtx`) runs nothing but the native tests on emulated VT-x, which are too slow for every run. What follows `--` goes to
+ * `deno test` (a file, `--filter name`).
  *
  * It ends with a line `N passed, N failed` and exits with 1 when anything failed.
  */
 import { bold, green, red, yellow } from '@std/fmt/colors'
-import { fromFileUrl } from '@std/path'
+import { dirname, fromFileUrl } from '@std/path'
 import { type Cargo, findCargo, ToolchainError } from '../src/isolate/ffi/toolchain.ts'
 import { installChromium } from './install.ts'
 
 const ROOT = fromFileUrl(new URL('..', import.meta.url))
+/** Of the emulated AMD-V, after which no more tests start: with builds and the last test the step ends within ten minutes. */
+const BUDGET_SECONDS = 300
 
 interface Step {
   readonly name: string
@@ -32,16 +35,19 @@ async function main(args: readonly string[]): Promise<number> {
   const flags = split === -1 ? args : args.slice(0, split)
   const forTests = split === -1 ? [] : args.slice(split + 1)
   const onlyCheck = flags.includes('--check')
+  const onlyVtx = flags.includes('--vtx')
   const all = !onlyCheck && forTests.length === 0
   const cargo = all ? await findCargo().catch(skipNative) : undefined
-  const steps = [
+  const steps = onlyVtx ? [] : [
     ...checkSteps(),
     ...(onlyCheck ? [] : testSteps(forTests)),
-    ...(cargo === undefined ? [] : nativeSteps(cargo)),
   ]
+  if (cargo !== undefined) {
+    steps.push(...(onlyVtx ? [emulatedVtx(cargo)] : [...nativeSteps(cargo), emulatedAmdV(cargo)]))
+  }
   const total: Count = { passed: 0, failed: 0, skipped: 0 }
   const broken: string[] = []
-  if (!onlyCheck) await installChromium()
+  if (!onlyCheck && !onlyVtx) await installChromium()
   for (const step of steps) {
     const count = await runStep(step)
     total.passed += count.passed
@@ -63,7 +69,7 @@ function checkSteps(): Step[] {
     {
       name: 'types',
       command: deno,
-      args: ['check', '--quiet', 'mod.ts', 'src', 'benchmark', 'routes', 'tests'],
+      args: ['check', '--quiet', 'mod.ts', 'src', 'benchmark', 'routes', 'tests', 'native/hwtest'],
     },
   ]
 }
@@ -98,6 +104,28 @@ function nativeSteps({ command, env }: Cargo): Step[] {
       count: countCargoTests,
     },
   ]
+}
+
+/**
+ * The native tests, and the framework's over a socket, on the hardware KVM of an emulated machine: with nested paging, and at
+ * the same time without. Whether the emulator can be had, it finds out itself.
+ */
+function emulatedAmdV(cargo: Cargo): Step {
+  return hardwareStep('emulated AMD-V', cargo, ['--npt=1', '--npt=0', '--budget', String(BUDGET_SECONDS)])
+}
+
+function emulatedVtx(cargo: Cargo): Step {
+  return hardwareStep('emulated VT-x', cargo, ['--bochs'])
+}
+
+function hardwareStep(name: string, { command, env }: Cargo, machines: readonly string[]): Step {
+  return {
+    name,
+    command: `${ROOT}native/hwtest/run`,
+    args: [...machines, '--deno', Deno.execPath()],
+    env: { ...env, PATH: `${dirname(command)}:${Deno.env.get('PATH') ?? ''}` },
+    count: countHardwareTests,
+  }
 }
 
 function skipNative(error: unknown): undefined {
@@ -161,6 +189,13 @@ function countCargoTests(output: string): Count | undefined {
   if (summaries.length === 0) return undefined
   const sum = (group: number) => summaries.reduce((total, match) => total + Number(match[group]), 0)
   return { passed: sum(1), failed: sum(2), skipped: sum(3) }
+}
+
+/** The last line of `native/hwtest/run`: `12 passed, 0 failed, 1 skipped`. */
+function countHardwareTests(output: string): Count | undefined {
+  const last = [...output.matchAll(/^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/gm)].at(-1)
+  if (last === undefined) return undefined
+  return { passed: Number(last[1]), failed: Number(last[2]), skipped: Number(last[3] ?? 0) }
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args))

@@ -14,7 +14,8 @@ build_programs() {
   say "building the tests"
   cargo_static test "${selection[@]}" --lib --bins --tests --no-run >"$work/cargo.json" || fail "the tests do not build"
   cargo_static build -p mayfly-vm --bins >>"$work/cargo.json" || fail "mayfly-vm does not build"
-  read_artifacts <"$work/cargo.json" | sort -u >"$work/programs"
+  # Backwards, so that the crates nearest to the hardware come first: vmm, pool, then the rest.
+  read_artifacts <"$work/cargo.json" | LC_ALL=C sort -ur >"$work/programs"
   grep -q '^test ' "$work/programs" || fail "cargo named no test program: cargo test --no-run of $native/Cargo.toml"
 }
 

@@ -1,5 +1,5 @@
 # The two emulated machines. Each function starts one in the background and sets $emulator to its process; the tests' output
-# goes to $results, the kernel's to $console. Sourced by `run`.
+# goes to $results, the kernel's to $console, the emulator's own to $log. Sourced by `run`.
 # shellcheck shell=bash disable=SC2034,SC2154
 
 # Finds QEMU, or unpacks it with the libraries that this machine lacks. Sets $qemu and $qemu_libraries.
@@ -20,13 +20,13 @@ start_qemu() { # NPT
   LD_LIBRARY_PATH=$qemu_libraries timeout -k 5 "$total_limit" "$qemu" \
     -accel tcg -cpu max -smp 1 -m 2G -nographic -no-reboot -monitor none -nic none \
     -kernel "$kernel" -initrd "$image" -append "$(command_line "$1")" \
-    -serial "file:$console" -serial "file:$results" </dev/null >"$work/emulator.log" 2>&1 &
+    -serial "file:$console" -serial "file:$results" </dev/null >"$log" 2>&1 &
   emulator=$!
 }
 
 # The kernel's command line: errors and worse to the first port, and the words that init reads.
 command_line() { # NPT
-  echo "console=ttyS0,115200 loglevel=4 panic=-1 oops=panic hwtest.npt=$1 hwtest.limit=$program_limit hwtest.filter=$filter"
+  echo "console=ttyS0,115200 loglevel=4 panic=-1 oops=panic hwtest.npt=$1 hwtest.limit=$program_limit hwtest.budget=$budget hwtest.filter=$filter"
 }
 
 # Unpacks Bochs and what makes a CD that boots. Sets $bochs, a tree, and $bochs_libraries.
@@ -81,6 +81,6 @@ export BXSHARE='$bochs/usr/share/bochs' TERM=xterm
 exec timeout -k 5 $total_limit '$bochs/usr/bin/bochs-bin' -q -f '$work/bochsrc' -rc '$work/commands'
 END
   chmod +x "$work/bochs"
-  script -qec "$work/bochs" "$work/screen" </dev/null >"$work/emulator.log" 2>&1 &
+  script -qec "$work/bochs" "$work/screen" </dev/null >"$log" 2>&1 &
   emulator=$!
 }

@@ -93,3 +93,10 @@ add_programs() {
   add_file /bin/sh
   [[ -z $deno ]] || { add_file "$deno" && ln -sf "$deno" "$tree/bin/deno"; }
 }
+
+# The framework with its DENO_DIR, for the check that serves an isolated route.
+add_framework() {
+  say "gathering the framework"
+  "$deno" run --quiet --allow-all --no-prompt "$here/framework.ts" "$tree/hwtest" >&2 || fail "the framework cannot be gathered"
+  add_libraries "$(find "$tree/hwtest/mayfly/native/target" -name '*.so')"
+}

@@ -15,6 +15,7 @@ report() { # FILE PROCESS
       '@boot '*) echo "  Linux ${line#@boot }" ;;
       '@begin '*) begin_program "${line#@begin }" ;;
       '@end '*) read -r status seconds <<<"${line#@end }" && end_program "$status" "$seconds" ;;
+      '@late '*) total_skipped=$((total_skipped + 1)) details+="  skipped ${line#@late }: all of it: no time left"$'\n' ;;
       '@done') ended=yes ;;
       *) read_line "$line" ;;
     esac

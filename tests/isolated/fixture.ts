@@ -82,9 +82,20 @@ export async function problemOf(site: Site, path: string): Promise<{ status: num
 async function findMissing(): Promise<string> {
   try {
     await checkKvmDevice()
-    await findCargo()
+    if (!hasLibrary()) await findCargo()
     return ''
   } catch (error) {
     return (error as Error).message
+  }
+}
+
+/** Whether a library was built before, so that no cargo is wanted; one of other sources fails with a word about it. */
+function hasLibrary(): boolean {
+  const target = Deno.env.get('CARGO_TARGET_DIR') ??
+    fromFileUrl(new URL('../../native/target', import.meta.url))
+  try {
+    return [...Deno.readDirSync(`${target}/release/mayfly`)].some(({ name }) => name.endsWith('.so'))
+  } catch {
+    return false
   }
 }

@@ -1,0 +1,6 @@
+/** Never answers. */
+export const isolated = { timeoutMs: 500, warmup: 0 }
+
+export function GET(): never {
+  for (;;);
+}
