@@ -83,6 +83,8 @@ pub struct Space {
     written: Vec<Written>,
     written_set: FrameSet,
     stale: Vec<u64>,
+    /// Translations that went stale so far.
+    went_stale: u64,
     /// Frames were taken or given back since the snapshot.
     changed: bool,
 }
@@ -102,6 +104,7 @@ impl Space {
             written: Vec::new(),
             written_set: FrameSet::default(),
             stale: Vec::new(),
+            went_stale: 0,
             changed: false,
         };
         for (table, below) in [(PML4, LOW_PDPT), (LOW_PDPT, LOW_PD), (LOW_PD, LOW_PT)] {
@@ -136,6 +139,16 @@ impl Space {
         stale.sort_unstable();
         stale.dedup();
         stale
+    }
+
+    /// How many translations went stale so far: what a flush must have caught up with before the guest runs.
+    pub(crate) fn went_stale(&self) -> u64 {
+        self.went_stale
+    }
+
+    fn note_stale(&mut self, frame: u64) {
+        self.stale.push(frame);
+        self.went_stale += 1;
     }
 
     pub(crate) fn has_stale(&self) -> bool {

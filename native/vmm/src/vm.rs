@@ -43,6 +43,8 @@ pub struct Vm {
     slots: Vec<kvm_userspace_memory_region>,
     /// A present translation changed and the guest has not reloaded CR3 since ([`Flush::ReloadCr3`] only).
     flush_owed: bool,
+    /// [`Space::went_stale`] at the last flush that surely happened.
+    flushed: u64,
     kind: Kind,
 }
 
@@ -76,6 +78,7 @@ impl Vm {
             covered: 0,
             slots: Vec::new(),
             flush_owed: false,
+            flushed: 0,
             kind,
         };
         vm.cover(covered)?;
@@ -156,13 +159,18 @@ impl Vm {
     /// Runs the program until it leaves ring 3 or `alarm` rings.
     pub fn run(&mut self, alarm: &mut Alarm) -> Result<Exit> {
         self.settle()?;
+        let (stale, flush) = (self.space.went_stale(), self.flush_owed);
+        // Emulators drop their TLB at every entry: only this shows a flush that was left out.
         debug_assert!(
-            !self.space.has_stale(),
+            flush || self.flushed == stale,
             "a present entry changed and nothing was flushed"
         );
         // An entry that is refused or that a kick swallowed has flushed nothing: the flush stays owed.
-        let (exit, owed) = self.vcpu.run(self.space.memory_mut(), alarm, self.flush_owed)?;
+        let (exit, owed) = self.vcpu.run(self.space.memory_mut(), alarm, flush)?;
         self.flush_owed = owed;
+        if flush && !owed {
+            self.flushed = stale;
+        }
         Ok(exit)
     }
 
@@ -211,8 +219,8 @@ impl Vm {
     }
 }
 
-/// KVM may patch a foreign hypercall instruction in the program's text; without the quirk it faults instead. Kernels that do
-/// not know the quirk do not patch either.
+/// KVM may patch a foreign hypercall instruction in the program's text; without the quirk it faults instead. Kernels before
+/// 5.19 patch always, and cannot be told otherwise: there the write meets a read-only page and the program gets a page fault.
 fn disable_quirks(fd: &VmFd) {
     const KVM_X86_QUIRK_FIX_HYPERCALL_INSN: u64 = 1 << 5;
     const KVM_CAP_DISABLE_QUIRKS2: u32 = 213;
@@ -222,7 +230,7 @@ fn disable_quirks(fd: &VmFd) {
             args: [KVM_X86_QUIRK_FIX_HYPERCALL_INSN, 0, 0, 0],
             ..Default::default()
         };
-        // A refusal leaves a guest that can hurt only itself: text is a private page or a read-only slot.
+        // A refusal leaves a guest that can hurt only itself.
         let _ = fd.enable_cap(&cap);
     }
 }

@@ -35,6 +35,7 @@ impl Space {
             written: Vec::new(),
             written_set: FrameSet::default(),
             stale: Vec::new(),
+            went_stale: 0,
             changed: false,
         }
     }
@@ -76,7 +77,7 @@ impl Space {
                 };
                 if now != then {
                     if now.goes_stale(then) {
-                        self.stale.push(now.frame());
+                        self.note_stale(now.frame());
                     }
                     self.memory.set_word(w.table, index, then.0);
                 }

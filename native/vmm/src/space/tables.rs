@@ -27,7 +27,7 @@ impl Space {
             return;
         }
         if old.goes_stale(new) {
-            self.stale.push(old.frame());
+            self.note_stale(old.frame());
         }
         self.memory.set_word(slot.table, slot.index, new.0);
         self.note_written(slot.table, 1);

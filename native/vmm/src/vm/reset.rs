@@ -130,13 +130,17 @@ impl Vm {
             fork.working.clear();
             (fork.working_pages, fork.faults) = (0, -1);
             self.rebuild_slots()?;
-            self.flush_owed = self.host.flavour().flush == Flush::ReloadCr3;
+            match self.host.flavour().flush {
+                Flush::ReloadCr3 => self.flush_owed = true,
+                Flush::Notifier => self.flushed = self.space.went_stale(),
+            }
             report.rebuilt = true;
             return Ok(());
         }
         if left_out == Some(ResetStep::Flush) {
             // Or the next entry would flush: the second line of defence.
             self.space.take_stale();
+            self.flushed = self.space.went_stale();
             return Ok(());
         }
         report.flushed = self.settle()?;

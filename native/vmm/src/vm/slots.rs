@@ -33,7 +33,10 @@ impl Vm {
         let stale = self.space.take_stale();
         match self.host.flavour().flush {
             Flush::ReloadCr3 => self.flush_owed = true,
-            Flush::Notifier => self.flush_by_notifier(&stale)?,
+            Flush::Notifier => {
+                self.flush_by_notifier(&stale)?;
+                self.flushed = self.space.went_stale();
+            }
         }
         Ok(stale.len() as u64)
     }

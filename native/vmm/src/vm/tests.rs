@@ -1,30 +1,36 @@
-//! Controls: what the flush of stale translations is for, shown by leaving it out.
+//! Controls: what the flush of stale translations, the stubs and their stacks are for, shown by leaving out or breaking each.
 
 use std::sync::Arc;
 
 use super::*;
-use crate::layout::USER_START;
-use crate::probe::Flush;
+use crate::layout::{GDT, SYSCALL_STUB, TSS, USER_START};
+use crate::probe::{Entry, Flavour, Flush};
 use crate::pte::Protection;
 use crate::space::Backing;
 
 const DATA: u64 = 0x4000_0000;
 
-/// A machine that reads DATA and asks, for ever: `1: mov (%rdi),%al; syscall; jmp 1b`.
-fn reader() -> Option<Vm> {
-    let host = match Host::open() {
-        Ok(host) => Arc::new(host),
+fn host() -> Option<Arc<Host>> {
+    match Host::open() {
+        Ok(host) => Some(Arc::new(host)),
         Err(Error::Unavailable(u)) => {
             eprintln!("SKIPPED: no /dev/kvm: {}; {}", u.reason, u.mend);
-            return None;
+            None
         }
         Err(e) => panic!("{e}"),
-    };
-    let mut vm = Vm::new(&host, 1 << 20).unwrap();
-    let code = [0x8a, 0x07, 0x0f, 0x05, 0xeb, 0xfa];
+    }
+}
+
+/// A machine that reads DATA and asks, for ever: `1: mov (%rdi),%al; syscall; jmp 1b`.
+fn reader() -> Option<Vm> {
+    Some(machine(&host()?, &[0x8a, 0x07, 0x0f, 0x05, 0xeb, 0xfa]))
+}
+
+fn machine(host: &Arc<Host>, code: &[u8]) -> Vm {
+    let mut vm = Vm::new(host, 1 << 20).unwrap();
     let space = vm.space();
     space
-        .map(USER_START, 1, Backing::Bytes(&code), Protection::READ_EXECUTE)
+        .map(USER_START, 1, Backing::Bytes(code), Protection::READ_EXECUTE)
         .unwrap();
     space
         .map(DATA, 1, Backing::Bytes(b"A"), Protection::READ)
@@ -34,13 +40,17 @@ fn reader() -> Option<Vm> {
         rdi: DATA,
         ..Default::default()
     });
-    Some(vm)
+    vm
+}
+
+fn run(vm: &mut Vm) -> Result<Exit> {
+    let mut alarm = Alarm::new().unwrap();
+    alarm.set(Some(sys::monotonic_ns() + 60_000_000_000)).unwrap();
+    vm.run(&mut alarm)
 }
 
 fn read_by_guest(vm: &mut Vm) -> u8 {
-    let mut alarm = Alarm::new().unwrap();
-    alarm.set(Some(sys::monotonic_ns() + 60_000_000_000)).unwrap();
-    assert_eq!(vm.run(&mut alarm).unwrap(), Exit::Syscall);
+    assert_eq!(run(vm).unwrap(), Exit::Syscall);
     vm.registers().rax as u8
 }
 
@@ -63,6 +73,7 @@ fn a_changed_translation_is_seen_with_the_flush_and_not_without() {
     assert_eq!(read_by_guest(&mut vm), b'A');
     replace(&mut vm);
     assert!(!vm.space.take_stale().is_empty());
+    vm.flushed = vm.space.went_stale();
     let seen = read_by_guest(&mut vm);
     match vm.host.flavour().flush {
         Flush::Notifier => assert_eq!(
@@ -109,4 +120,90 @@ fn a_flush_is_still_owed_after_an_entry_that_was_refused() {
     vm.set_registers(&start);
     assert_eq!(read_by_guest(&mut vm), b'B');
     assert!(!vm.flush_owed);
+}
+
+#[cfg(debug_assertions)]
+#[test]
+fn an_entry_without_the_flush_is_noticed() {
+    let Some(mut vm) = reader() else { return };
+    assert_eq!(read_by_guest(&mut vm), b'A');
+    replace(&mut vm);
+    vm.space.take_stale();
+    let entered = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| read_by_guest(&mut vm)));
+    let words = *entered.unwrap_err().downcast::<&str>().unwrap();
+    assert_eq!(words, "a present entry changed and nothing was flushed");
+}
+
+/// A return that faults in ring 0 uses the stack that the gate names, wherever the guest's RSP leads.
+#[test]
+fn an_exception_in_ring_0_lands_on_its_own_stack_and_ends_the_machine() {
+    let Some(host) = host() else { return };
+    let mut vm = machine(&host, &[0x0f, 0x0b]); // ud2
+    vm.set_registers(&Registers {
+        rsp: TSS + 0x800,
+        ..*vm.registers()
+    });
+    assert!(matches!(
+        run(&mut vm).unwrap(),
+        Exit::Exception(crate::Exception { vector: 6, .. })
+    ));
+    // With ring 3's code marked as not present, the way back by `iretq` faults.
+    let code = vm.space.memory().word(GDT, 5);
+    vm.space.memory_mut().set_word(GDT, 5, code & !(1 << 47));
+    match run(&mut vm) {
+        // It names a vector at all: the stub's check of RSP saw the gate's stack, and the saved CS ring 0.
+        Err(Error::UnexpectedExit { what }) => {
+            assert!(what.starts_with("exception 11 in ring 0 at 0x9800"), "{what}")
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_wrong_stub_is_noticed() {
+    let Some(host) = host() else { return };
+    let right = host.flavour();
+    let wrong = match right.entry {
+        Entry::Ring0 => Entry::Ring3,
+        Entry::Ring3 => Entry::Ring0,
+    };
+    let host = Arc::new(
+        Host::open_as(Flavour {
+            entry: wrong,
+            ..right
+        })
+        .unwrap(),
+    );
+    let mut vm = machine(&host, &[0x0f, 0x05]);
+    match (wrong, run(&mut vm)) {
+        // Ring 3 may not fetch the other flavour's stub.
+        (Entry::Ring0, Ok(Exit::Exception(e))) => assert_eq!((e.vector, e.address), (14, SYSCALL_STUB)),
+        // Here the program would go on in ring 0: only the debug check of the ring notices.
+        (Entry::Ring3, Err(Error::UnexpectedExit { what })) => assert_eq!(what, "ring 0, want 3"),
+        (Entry::Ring3, Ok(Exit::Syscall)) if !cfg!(debug_assertions) => {}
+        (_, other) => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_tables_addresses_are_hidden_where_the_cpu_can() {
+    let Some(host) = host() else { return };
+    let umip = host.leaf(7, 0)[2] >> 2 & 1 == 1;
+    let mut vm = machine(&host, &[0x0f, 0x01, 0x04, 0x24, 0x0f, 0x05]); // sgdt (%rsp); syscall
+    vm.space
+        .map(DATA + PAGE, 1, Backing::Zero, Protection::READ_WRITE)
+        .unwrap();
+    vm.set_registers(&Registers {
+        rsp: DATA + PAGE,
+        ..*vm.registers()
+    });
+    let exit = run(&mut vm).unwrap();
+    match host.flavour().entry {
+        Entry::Ring0 if umip => assert!(
+            matches!(exit, Exit::Exception(crate::Exception { vector: 13, .. })),
+            "{exit:?}"
+        ),
+        // What it would see are the host's or our own low addresses; neither leads anywhere from ring 3.
+        Entry::Ring0 | Entry::Ring3 => assert_eq!(exit, Exit::Syscall),
+    }
 }

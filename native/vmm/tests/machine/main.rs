@@ -1,5 +1,6 @@
 //! Tiny ring-3 programs on the real KVM. Skipped aloud where there is none.
 
+mod closed;
 mod mappings;
 mod reset;
 mod run;

@@ -57,6 +57,27 @@ fn working_set_shrinks_after_a_memory_hog() {
     fork.check().unwrap();
 }
 
+/// The walker of nested paging reads tables as the guest's memory; their entries are rewound one by one and never copied.
+#[test]
+fn a_reset_copies_content_and_no_tables() {
+    let Some(host) = host() else { return };
+    let (_snapshot, mut fork) = forked(machine(&host, &READER));
+    let mut alarm = patient();
+    let far = |i: u64| 0x1000_0000_0000 + i * (1 << 30);
+    for round in 0..4 {
+        for i in 0..16 {
+            fork.space()
+                .map(far(i), 1, Backing::Bytes(&[7]), Protection::READ_WRITE)
+                .unwrap();
+            assert_eq!(read_at(&mut fork, &mut alarm, far(i)), Ok(7));
+        }
+        // 16 pages of content and the stack of ring 0; each page came with two tables of its own.
+        let pages = fork.reset().unwrap().pages;
+        assert!((16..=24).contains(&pages), "round {round}: {pages}");
+    }
+    fork.check().unwrap();
+}
+
 #[test]
 fn a_large_working_set_that_stays_is_accepted() {
     let Some(host) = host() else { return };
