@@ -33,6 +33,10 @@ export const ANSWERS: Readonly<Record<string, Answer>> = {
   '/test-view-expr': ok(HTML_TYPE, '<p>Ada &amp; Co. may edit 7 pages</p>\n'),
   '/test-isolated': ok(JSON_TYPE, HELLO),
   '/test-isolated-cpu': ok(JSON_TYPE, SUM),
+  '/test-isolated-kept': ok(JSON_TYPE, HELLO),
+  '/test-isolated-hono/hello': ok(JSON_TYPE, HELLO),
+  '/test-fresh-worker': ok(JSON_TYPE, HELLO),
+  '/test-fresh-process': ok(JSON_TYPE, HELLO),
 }
 
 /** Why `response` is not the answer to `route`, or undefined when it is. Header values are compared without case. */

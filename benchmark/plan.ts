@@ -1,7 +1,14 @@
 /** Which servers are measured on which routes. */
 
 /** A server of this folder. */
-export type ServerName = 'bare' | 'mayfly' | 'hono' | 'mayfly-log' | 'mayfly-worker' | 'mayfly-isolated'
+export type ServerName =
+  | 'bare'
+  | 'mayfly'
+  | 'hono'
+  | 'mayfly-log'
+  | 'mayfly-worker'
+  | 'mayfly-isolated'
+  | 'mayfly-sampled'
 
 /** The module of each server. */
 export const SERVERS: Readonly<Record<ServerName, string>> = {
@@ -11,6 +18,7 @@ export const SERVERS: Readonly<Record<ServerName, string>> = {
   'mayfly-log': 'main-log.ts',
   'mayfly-worker': 'main-worker.ts',
   'mayfly-isolated': 'main-isolated.ts',
+  'mayfly-sampled': 'main-sampled.ts',
 }
 
 /** What is timed together, so that the two sides of a ratio see the same weather. */

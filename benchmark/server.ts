@@ -12,12 +12,15 @@ export interface RunningServer {
   stop(): Promise<void>
 }
 
-/** Starts a server of this folder on a free port; rejects when it does not answer within 20 s. */
-export async function startServer(name: ServerName): Promise<RunningServer> {
+/** Starts a server of this folder on a free port; rejects when it does not answer within 20 s. `env`: more variables for it. */
+export async function startServer(
+  name: ServerName,
+  env: Readonly<Record<string, string>> = {},
+): Promise<RunningServer> {
   const port = freePort()
   const child = new Deno.Command(Deno.execPath(), {
     args: ['run', '-A', '--no-prompt', '--no-check', fileOf(SERVERS[name])],
-    env: { PORT: String(port), DENO_ENV: 'production' },
+    env: { PORT: String(port), DENO_ENV: 'production', ...env },
     stdin: 'null',
     stdout: 'null',
   }).spawn()
@@ -80,11 +83,13 @@ export async function loadRoute(
   return JSON.parse(new TextDecoder().decode(stdout))
 }
 
-function fileOf(name: string): string {
+/** The path of a file of this folder. */
+export function fileOf(name: string): string {
   return fromFileUrl(new URL(name, import.meta.url))
 }
 
-function freePort(): number {
+/** A port that nobody listens on. */
+export function freePort(): number {
   const listener = Deno.listen({ hostname: '127.0.0.1', port: 0 })
   listener.close()
   return (listener.addr as Deno.NetAddr).port

@@ -3,7 +3,7 @@ import type { Router } from '@mayfly/mayfly'
 import { ANSWERS, findFault } from '../../benchmark/answers.ts'
 import { GROUPS, type ServerName, SERVERS, targets } from '../../benchmark/plan.ts'
 
-const PORTABLE = Object.keys(ANSWERS).filter((route) => !route.includes('isolated'))
+const PORTABLE = Object.keys(ANSWERS).filter((route) => !/isolated|fresh/.test(route))
 
 async function load(
   name: ServerName,

@@ -82,6 +82,7 @@ fn floor(snapshot: &Arc<Snapshot>, alarm: &mut Alarm, sheet: &mut Sheet) -> Resu
         })
     })?;
     sheet.times("copy", &format!("copy of {PAGES} pages"), &copies);
+    sheet.number("copyPages", PAGES as f64);
     let floor = trips.at(500) + copies.at(500);
     sheet.say(&format!("{:<34}     {floor:8.2}  us", "floor"));
     sheet.number("floorUs", floor);

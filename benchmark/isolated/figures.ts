@@ -1,0 +1,162 @@
+/** What must hold of isolated handlers, computed from one run. */
+import type { HogResult } from './probe.ts'
+import type { Results, WayResult } from './results.ts'
+
+/** A figure and what it should be. `value` is undefined when a part of it was not measured. */
+export interface Figure {
+  readonly name: string
+  readonly value: number | undefined
+  readonly unit: string
+  readonly bound: 'at most' | 'at least' | 'below'
+  readonly wanted: number | undefined
+  readonly reached: boolean | undefined
+  /** How the value came about. */
+  readonly from: string
+}
+
+/** Microseconds that HTTP may add to a machine's time. */
+const HTTP_MICROS = 40
+const HOG_RESET_MICROS = 20
+const HOG_REQUESTS = 3
+
+/** All figures, in the order of their list. */
+export function toMustHold({ ways, vm, boot, memory, reload, hog }: Results): Figure[] {
+  const at = (route: string, connections: number): WayResult | undefined =>
+    ways.find((way) => way.route === route && way.connections === connections)
+  const floor = vm?.floorUs
+  const pair = vm?.twoThreads
+  const [plain, hello, busy] = [at('/test', 1), at('/test-isolated', 1), at('/test-isolated', 50)]
+  // The floor copies as many pages as the request dirtied.
+  const copied = busy?.dirtyPages === undefined || vm === undefined
+    ? undefined
+    : vm.roundTrip.p50 + vm.copy.p50 * busy.dirtyPages / vm.copyPages
+  const [cpu, isolatedCpu] = [at('/test-cpu', 1), at('/test-isolated-cpu', 1)]
+  const hono = at('/test-isolated-hono/hello', 50)
+  const cpuMicros = cpu === undefined || plain === undefined ? undefined : cpu.p50 - plain.p50
+  return [
+    figure('VM time of /test-isolated', ratio(busy?.vm?.p50, copied), 'floors', 'at most', 1.6, [
+      `median of run and reset under 50 connections ${us(busy?.vm?.p50)}`,
+      `(run ${us(busy?.run?.p50)}, reset ${us(busy?.reset?.p50)}, ${busy?.dirtyPages ?? '?'} pages;`,
+      `at one connection ${us(hello?.vm?.p50)}); floor with as many pages ${us(copied)}`,
+    ]),
+    figure('two threads without HTTP', pair, 'req/s', 'at least', floor && 0.6 * 2e6 / floor, [
+      `mayfly-vm bench; wanted 0.6 of 2 / floor; here ${share(pair, floor && 2e6 / floor)} of it`,
+    ]),
+    figure('HTTP, 50 connections', busy?.requestsPerSecond, 'req/s', 'at least', pair && 0.3 * pair, [
+      `wanted 0.3 of two threads without HTTP; here ${share(busy?.requestsPerSecond, pair)} of it`,
+    ]),
+    figure(
+      'HTTP p50, one connection',
+      hello?.p50,
+      'µs',
+      'at most',
+      add(plain?.p50, hello?.vm?.p50, HTTP_MICROS),
+      [
+        `wanted plain ${us(plain?.p50)} + VM time ${us(hello?.vm?.p50)} + ${HTTP_MICROS} µs`,
+      ],
+    ),
+    figure(
+      '/test-isolated-cpu, VM time',
+      isolatedCpu?.vm?.p50,
+      'µs',
+      'at most',
+      add(cpuMicros && 1.1 * cpuMicros, hello?.vm?.p50),
+      [
+        `wanted 1.10 of the sum on the plain server, ${us(cpuMicros)} (p50 of /test-cpu less that of /test),`,
+        `+ VM time of hello ${us(hello?.vm?.p50)}`,
+      ],
+    ),
+    figure('Hono app of three routes, VM time', hono?.vm?.p50, 'µs', 'below', 80, [
+      'median under 50 connections;',
+      `at one connection ${us(at('/test-isolated-hono/hello', 1)?.vm?.p50)}`,
+    ]),
+    figure('fork', scale(vm?.fork.p50, 1e-3), 'ms', 'below', 2, [
+      `median of 50, p99 ${us(vm?.fork.p99)}; done when a program is ready, ahead of requests`,
+    ]),
+    figure(
+      'host memory of a hello VM',
+      scale(add(memory?.ownKib, memory?.tablesKib, memory?.kvmTablesKib), 1 / 1024),
+      'MiB',
+      'at most',
+      1.5,
+      [
+        `${memory?.machines ?? '?'} machines to one: private pages ${kib(memory?.ownKib)}, page tables`,
+        `${kib(memory?.tablesKib)}, KVM's tables ${kib(memory?.kvmTablesKib)}; the host has`,
+        `${kib(memory?.availableKib)} less`,
+      ],
+    ),
+    figure('boot to snapshot, warm-up included', scale(boot?.bootMs, 1e-3), 's', 'below', 1, [
+      `median of three; first answer of the server after ${scale(boot?.answerMs, 1e-3)?.toFixed(2) ?? '?'} s`,
+    ]),
+    figure('changed file served', scale(reload?.worstMs, 1e-3), 's', 'below', 2, [
+      `worst of five, ${reload?.failed ?? '?'} requests failed meanwhile`,
+    ], reload && reload.failed === 0),
+    hogFigure(hog),
+  ]
+}
+
+/** Hellos after a hog until one is reset quickly; the worst of all trials. */
+function hogFigure(hog: HogResult | undefined): Figure {
+  const needed = hog?.afterUs.map((resets) => resets.findIndex((reset) => reset < HOG_RESET_MICROS) + 1)
+  // 0 stands for "never within the trial".
+  const value = needed?.includes(0) ? Infinity : needed && Math.max(...needed)
+  return figure('hello after a memory hog', value, 'requests', 'at most', HOG_REQUESTS, [
+    `until a reset below ${HOG_RESET_MICROS} µs, worst of ${needed?.length ?? '?'} hogs; usual reset`,
+    `${us(hog?.usualUs)}, after the first hog ${
+      hog?.afterUs[0]?.map((n) => n.toFixed(0)).join(', ') ?? '?'
+    } µs`,
+  ])
+}
+
+function figure(
+  name: string,
+  value: number | undefined,
+  unit: string,
+  bound: Figure['bound'],
+  wanted: number | undefined,
+  from: readonly string[],
+  also = true,
+): Figure {
+  const known = value !== undefined && wanted !== undefined
+  const within = known &&
+    (bound === 'at least' ? value >= wanted : bound === 'below' ? value < wanted : value <= wanted)
+  return {
+    name,
+    value,
+    unit,
+    bound,
+    wanted,
+    reached: known ? within && also : undefined,
+    from: from.join(' '),
+  }
+}
+
+/** Undefined when any is. */
+function add(...values: readonly (number | undefined)[]): number | undefined {
+  let sum = 0
+  for (const value of values) {
+    if (value === undefined) return undefined
+    sum += value
+  }
+  return sum
+}
+
+function scale(value: number | undefined, by: number): number | undefined {
+  return value === undefined ? undefined : value * by
+}
+
+function ratio(value: number | undefined, to: number | undefined): number | undefined {
+  return value === undefined || to === undefined ? undefined : value / to
+}
+
+function share(value: number | undefined, of: number | undefined): string {
+  return ratio(value, of)?.toFixed(2) ?? '?'
+}
+
+function us(value: number | undefined): string {
+  return value === undefined ? '?' : `${value.toFixed(1)} µs`
+}
+
+function kib(value: number | undefined): string {
+  return value === undefined ? '?' : `${value.toFixed(0)} KiB`
+}

@@ -1,0 +1,2 @@
+/** A process that answers its only request. */
+console.log(JSON.stringify({ hello: 'world!' }))

@@ -1,0 +1,215 @@
+/**
+ * Measurements of a site with one or two isolated routes, each in a process of its own. Argument: the name of a probe. Prints
+ * its result as JSON.
+ */
+import { Router } from '@mayfly/mayfly'
+import { join } from '@std/path'
+import { median } from '../statistics.ts'
+import { type HostMemory, readHostMemory } from './host_memory.ts'
+import { keepSamples, type VmSamples } from './samples.ts'
+
+/** Boots of a hello program. */
+export interface BootResult {
+  /** From its start to the snapshot, warm-up included, by the program. */
+  readonly bootMs: number
+  /** From the start of the server to the first answer. */
+  readonly answerMs: number
+}
+
+/** Memory that a machine of a hello program adds to the host, in KiB. */
+export interface MemoryResult {
+  readonly machines: number
+  /** What the process alone can see: private pages and its page tables. */
+  readonly ownKib: number
+  readonly tablesKib: number
+  /** KVM's tables, of all processes of the host. */
+  readonly kvmTablesKib: number
+  /** What the host has less; other work on the host disturbs it. */
+  readonly availableKib: number
+}
+
+/** A changed file. */
+export interface ReloadResult {
+  /** From the write to the first new answer, worst of several. */
+  readonly worstMs: number
+  readonly medianMs: number
+  readonly failed: number
+}
+
+/** A memory hog and the hellos after it. */
+export interface HogResult {
+  /** Reset of a hello before, in microseconds. */
+  readonly usualUs: number
+  /** Resets of the hellos after each hog, in order. */
+  readonly afterUs: readonly (readonly number[])[]
+}
+
+const HELLO = `export const isolated = true
+export const GET = (ctx) => ctx.send.json({ hello: 'world!' })
+`
+const HOG = `export const isolated = { warmup: 0 }
+export function GET(ctx) {
+  globalThis.kept = Array.from({ length: 200_000 }, (_, i) => ({ i }))
+  return ctx.send.json({ kept: globalThis.kept.length })
+}
+`
+/** Machines that the memory of one is told from. */
+const MANY = 33
+const START_MS = 60_000
+
+interface Site {
+  readonly folder: string
+  readonly origin: string
+  readonly bootMs: number
+  readonly take: () => VmSamples
+}
+
+/** Serves files from a folder of their own until `body` is done. */
+async function withSite<T>(
+  files: Readonly<Record<string, string>>,
+  { vms, hotReload = false }: { vms: number; hotReload?: boolean },
+  body: (site: Site) => Promise<T>,
+): Promise<T> {
+  const folder = await Deno.realPath(await Deno.makeTempDir())
+  const stop = new AbortController()
+  for (const [name, text] of Object.entries(files)) await Deno.writeTextFile(join(folder, name), text)
+  const router = new Router({ routesDir: folder, hotReload, isolate: { vms, queue: 10_000 } })
+  const ready = Promise.withResolvers<number>()
+  const listening = Promise.withResolvers<string>()
+  router.on('isolate:ready', ({ metadata }) => ready.resolve(metadata.bootMs ?? 0))
+  const take = keepSamples(router)
+  const deadline = setTimeout(
+    () => ready.reject(new Error(`Cannot measure: no machine after ${START_MS} ms, want one`)),
+    START_MS,
+  )
+  const served = router.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    signal: stop.signal,
+    onListen: ({ port }) => listening.resolve(`http://127.0.0.1:${port}`),
+  })
+  try {
+    const origin = await listening.promise
+    return await body({ folder, origin, bootMs: await ready.promise, take })
+  } finally {
+    clearTimeout(deadline)
+    stop.abort()
+    await served
+    await Deno.remove(folder, { recursive: true })
+  }
+}
+
+/** The text of an answer; rejects for a status other than 200. */
+async function ask(url: string): Promise<string> {
+  const response = await fetch(url)
+  const text = await response.text()
+  if (response.status !== 200) throw new Error(`Cannot measure ${url}: status ${response.status}, want 200`)
+  return text
+}
+
+async function askMany(url: string, count: number, atOnce: number): Promise<void> {
+  let left = count
+  await Promise.all(Array.from({ length: atOnce }, async () => {
+    while (left-- > 0) await ask(url)
+  }))
+}
+
+/** The median of three boots. */
+async function measureBoot(): Promise<BootResult> {
+  const boots: number[] = []
+  const answers: number[] = []
+  for (let i = 0; i < 3; i++) {
+    const start = performance.now()
+    await withSite({ 'hello.ts': HELLO }, { vms: 1 }, async ({ origin, bootMs }) => {
+      await ask(`${origin}/hello`)
+      boots.push(bootMs)
+      answers.push(performance.now() - start)
+    })
+  }
+  return { bootMs: median(boots)!, answerMs: median(answers)! }
+}
+
+/** The difference between many machines and one, after requests in all of them. */
+async function measureMemory(): Promise<MemoryResult> {
+  const held = (vms: number): Promise<HostMemory> =>
+    withSite({ 'hello.ts': HELLO }, { vms }, async ({ origin }) => {
+      for (let i = 0; i < 4; i++) await askMany(`${origin}/hello`, 20 * MANY, 2 * MANY)
+      ;(globalThis as { gc?: () => void }).gc?.()
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      return readHostMemory()
+    })
+  await held(1)
+  const one = await held(1)
+  const many = await held(MANY)
+  const each = (name: keyof HostMemory) => (many[name] - one[name]) / (MANY - 1)
+  return {
+    machines: MANY,
+    ownKib: each('ownKib'),
+    tablesKib: each('tablesKib'),
+    kvmTablesKib: each('kvmTablesKib'),
+    availableKib: -each('availableKib'),
+  }
+}
+
+/** Writes new versions of a route and asks until they answer; requests that fail meanwhile are counted. */
+async function measureReload(): Promise<ReloadResult> {
+  const version = (n: number) => HELLO.replace('world!', `version ${n}`)
+  return await withSite({ 'hello.ts': HELLO }, { vms: 2, hotReload: true }, async ({ origin, folder }) => {
+    await ask(`${origin}/hello`)
+    const times: number[] = []
+    let failed = 0
+    for (let n = 1; n <= 5; n++) {
+      const start = performance.now()
+      await Deno.writeTextFile(join(folder, 'hello.ts'), version(n))
+      for (;;) {
+        const answer = await ask(`${origin}/hello`).catch(() => undefined)
+        if (answer === undefined) failed++
+        if (answer?.includes(`version ${n}`)) break
+        if (performance.now() - start > START_MS) throw new Error(`Cannot measure: version ${n} never came`)
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      }
+      times.push(performance.now() - start)
+    }
+    return { worstMs: Math.max(...times), medianMs: median(times)!, failed }
+  })
+}
+
+/** The same machine all the time. */
+async function measureHog(): Promise<HogResult> {
+  return await withSite({ 'hello.ts': HELLO, 'hog.ts': HOG }, { vms: 1 }, async ({ origin, take }) => {
+    await askMany(`${origin}/hello`, 200, 1)
+    take()
+    await askMany(`${origin}/hello`, 200, 1)
+    const usualUs = take().reset.p50
+    const afterUs: number[][] = []
+    for (let trial = 0; trial < 5; trial++) {
+      await ask(`${origin}/hog`)
+      const resets: number[] = []
+      for (let i = 0; i < 5; i++) {
+        take()
+        await ask(`${origin}/hello`)
+        resets.push(take().reset.p50)
+      }
+      afterUs.push(resets)
+    }
+    return { usualUs, afterUs }
+  })
+}
+
+const PROBES = {
+  boot: measureBoot,
+  memory: measureMemory,
+  reload: measureReload,
+  hog: measureHog,
+} as const
+
+/** Name of a probe. */
+export type ProbeName = keyof typeof PROBES
+
+if (import.meta.main) {
+  const [name] = Deno.args
+  if (!Object.hasOwn(PROBES, name)) {
+    throw new TypeError(`Cannot measure "${name}": want one of ${Object.keys(PROBES).join(' ')}`)
+  }
+  console.log(JSON.stringify(await PROBES[name as ProbeName]()))
+}

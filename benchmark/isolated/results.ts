@@ -1,0 +1,102 @@
+/** What one `deno task bench --isolated` found. */
+import type { Machine } from '../machine.ts'
+import { median } from '../statistics.ts'
+import type { LoopResult } from './closed_loop.ts'
+import type { Way } from './plan.ts'
+import type { BootResult, HogResult, MemoryResult, ReloadResult } from './probe.ts'
+import type { Times, VmSamples } from './samples.ts'
+
+/** One timed run of a way. */
+export interface WayRun extends LoopResult {
+  readonly round: number
+  readonly route: string
+  readonly connections: number
+  /** What the machines said; undefined where there are none. */
+  readonly samples: VmSamples | undefined
+}
+
+/** A way with so many connections over all rounds: medians, times in microseconds. */
+export interface WayResult {
+  readonly name: string
+  readonly route: string
+  readonly connections: number
+  readonly requestsPerSecond: number
+  readonly p50: number
+  readonly p99: number
+  readonly failures: number
+  readonly queue: Times | undefined
+  readonly run: Times | undefined
+  readonly reset: Times | undefined
+  /** Run and reset together. */
+  readonly vm: Times | undefined
+  readonly dirtyPages: number | undefined
+}
+
+/** What `mayfly-vm bench --json` says; times in microseconds. More members than these come with it. */
+export interface VmReport {
+  readonly floorUs: number
+  readonly roundTrip: Times
+  readonly copy: Times
+  /** Pages of that copy. */
+  readonly copyPages: number
+  readonly fork: Times
+  readonly helloRun: Times
+  readonly helloReset: Times
+  /** Requests a second of two threads with a machine each. */
+  readonly twoThreads: number
+  /** Requests a second of a pool with two workers. */
+  readonly poolOfTwo: number
+}
+
+/** Everything; a part that could not be measured is undefined. */
+export interface Results {
+  readonly ways: readonly WayResult[]
+  readonly vm: VmReport | undefined
+  readonly boot: BootResult | undefined
+  readonly memory: MemoryResult | undefined
+  readonly reload: ReloadResult | undefined
+  readonly hog: HogResult | undefined
+}
+
+/** What lies in results/isolated.json. */
+export interface IsolatedReport extends Results {
+  readonly machine: Machine
+  readonly date: string
+  readonly command: string
+  /** Seconds of a run. */
+  readonly seconds: number
+  readonly rounds: number
+  readonly runs: readonly WayRun[]
+}
+
+/** One row for each way and number of connections that was timed. */
+export function toWayResults(ways: readonly Way[], runs: readonly WayRun[]): WayResult[] {
+  return ways.flatMap(({ name, route, connections }) =>
+    connections.flatMap((count) => {
+      const own = runs.filter((run) => run.route === route && run.connections === count)
+      if (own.length === 0) return []
+      const middle = (value: (run: WayRun) => number) => median(own.map(value))!
+      const sampled = own.flatMap(({ samples }) => samples ?? [])
+      return [{
+        name,
+        route,
+        connections: count,
+        requestsPerSecond: middle((run) => run.requestsPerSecond),
+        p50: middle((run) => run.p50),
+        p99: middle((run) => run.p99),
+        failures: own.reduce((sum, { failures }) => sum + failures, 0),
+        queue: middleTimes(sampled.map(({ queue }) => queue)),
+        run: middleTimes(sampled.map(({ run }) => run)),
+        reset: middleTimes(sampled.map(({ reset }) => reset)),
+        vm: middleTimes(sampled.map(({ vm }) => vm)),
+        dirtyPages: median(sampled.map(({ dirtyPages }) => dirtyPages)),
+      }]
+    })
+  )
+}
+
+function middleTimes(all: readonly Times[]): Times | undefined {
+  if (all.length === 0) return undefined
+  const middle = (name: keyof Times) => median(all.map((times) => times[name]))!
+  return { p50: middle('p50'), p90: middle('p90'), p99: middle('p99') }
+}

@@ -1,0 +1,234 @@
+import { assert, assertEquals, assertStringIncludes, assertThrows } from '@std/assert'
+import { ANSWERS } from '../../benchmark/answers.ts'
+import { runLoop } from '../../benchmark/isolated/closed_loop.ts'
+import { toMustHold } from '../../benchmark/isolated/figures.ts'
+import { readHostMemory } from '../../benchmark/isolated/host_memory.ts'
+import { WAYS } from '../../benchmark/isolated/plan.ts'
+import { formatIsolated, replaceMarked, toMarkdown } from '../../benchmark/isolated/report.ts'
+import {
+  type IsolatedReport,
+  type Results,
+  toWayResults,
+  type WayRun,
+} from '../../benchmark/isolated/results.ts'
+import { toIsolatedSettings } from '../../benchmark/isolated/run.ts'
+import { toTimes } from '../../benchmark/isolated/samples.ts'
+
+const flat = (value: number) => ({ p50: value, p90: value, p99: value })
+
+function run(route: string, connections: number, p50: number, vm?: number, round = 0): WayRun {
+  const samples = vm === undefined ? undefined : {
+    requests: 100,
+    queue: flat(1),
+    run: flat(vm - 10),
+    reset: flat(10),
+    vm: flat(vm),
+    dirtyPages: 64,
+    exits: 1,
+    unsettled: 0,
+  }
+  return {
+    round,
+    route,
+    connections,
+    requests: 9,
+    requestsPerSecond: 20_000,
+    p50,
+    p90: p50,
+    p99: p50,
+    failures: 0,
+    samples,
+  }
+}
+
+const RUNS = [
+  run('/test', 1, 20),
+  run('/test-isolated', 1, 99, 45),
+  run('/test-isolated', 50, 900, 46),
+  run('/test-isolated', 50, 900, 48, 1),
+  run('/test-isolated', 50, 900, 90, 2),
+  run('/test-isolated-hono/hello', 50, 900, 81),
+  run('/test-cpu', 1, 120),
+  run('/test-isolated-cpu', 1, 300, 155),
+]
+
+const RESULTS: Results = {
+  ways: toWayResults(WAYS, RUNS),
+  vm: {
+    floorUs: 30,
+    roundTrip: flat(27),
+    copy: flat(1.5),
+    copyPages: 32,
+    fork: flat(900),
+    helloRun: flat(32),
+    helloReset: flat(10),
+    twoThreads: 40_000,
+    poolOfTwo: 30_000,
+  },
+  boot: { bootMs: 999, answerMs: 1200 },
+  memory: { machines: 33, ownKib: 1000, tablesKib: 300, kvmTablesKib: 236, availableKib: 1700 },
+  reload: { worstMs: 500, medianMs: 400, failed: 1 },
+  hog: { usualUs: 11, afterUs: [[100, 19, 12], [200, 30, 15]] },
+}
+const NOTHING: Results = {
+  ways: [],
+  vm: undefined,
+  boot: undefined,
+  memory: undefined,
+  reload: undefined,
+  hog: undefined,
+}
+const REPORT: IsolatedReport = {
+  ...RESULTS,
+  machine: { cpu: 'A CPU', cores: 2, memoryGiB: 8, system: 'linux 6 x86_64', deno: '2.9.6', v8: '15' },
+  date: '2026-01-02T00:00:00.000Z',
+  command: 'deno task bench --isolated',
+  seconds: 4,
+  rounds: 3,
+  runs: RUNS,
+}
+
+Deno.test('figures are computed from the medians of one run', () => {
+  const seen = toMustHold(RESULTS).map(({ name, value, wanted, reached }) => [
+    name,
+    value === undefined ? undefined : Math.round(value * 1000) / 1000,
+    wanted === undefined ? undefined : Math.round(wanted * 1000) / 1000,
+    reached,
+  ])
+  assertEquals(seen, [
+    // 48 to 27 + 2 * 1.5
+    ['VM time of /test-isolated', 1.6, 1.6, true],
+    ['two threads without HTTP', 40_000, 40_000, true],
+    ['HTTP, 50 connections', 20_000, 12_000, true],
+    ['HTTP p50, one connection', 99, 105, true],
+    // 1.1 * (120 - 20) + 45
+    ['/test-isolated-cpu, VM time', 155, 155, true],
+    ['Hono app of three routes, VM time', 81, 80, false],
+    ['fork', 0.9, 2, true],
+    ['host memory of a hello VM', 1.5, 1.5, true],
+    ['boot to snapshot, warm-up included', 0.999, 1, true],
+    // In time, but a request failed.
+    ['changed file served', 0.5, 2, false],
+    ['hello after a memory hog', 3, 3, true],
+  ])
+})
+
+Deno.test('what was not measured is neither reached nor missed', () => {
+  for (const { name, value, reached } of toMustHold(NOTHING)) {
+    assertEquals([value, reached], [undefined, undefined], name)
+  }
+})
+
+Deno.test('a hog whose hellos never become quick again is not reached', () => {
+  const hog = { usualUs: 11, afterUs: [[100, 12], [100, 50]] }
+  const figure = toMustHold({ ...NOTHING, hog }).at(-1)!
+  assertEquals([figure.value, figure.reached], [Infinity, false])
+})
+
+Deno.test('the report shows every row, figure and verdict, and replaces what a README had', () => {
+  const text = formatIsolated(REPORT)
+  for (const part of ['A CPU, 2 cores', 'isolated Hono app', 'not reached', '1.60 floors', 'floor 30.0']) {
+    assertStringIncludes(text, part)
+  }
+  const markdown = toMarkdown(REPORT)
+  const old = `# Title\n\n${markdown.replaceAll('reached', 'OLD')}\n\nThe end\n`
+  assertEquals(replaceMarked(old, markdown), `# Title\n\n${markdown}\n\nThe end\n`)
+  assertEquals(replaceMarked('# No markers\n', markdown), undefined)
+})
+
+Deno.test('a round in which a program was not warm makes the report doubtful', () => {
+  assert(!formatIsolated(REPORT).includes('doubtful'))
+  const [first] = RUNS.filter(({ samples }) => samples !== undefined)
+  const cold = { ...first, samples: { ...first.samples!, unsettled: 1 } }
+  assertStringIncludes(formatIsolated({ ...REPORT, runs: [...RUNS, cold] }), 'doubtful: in 1 of the rounds')
+})
+
+Deno.test('the flags of --isolated', () => {
+  const { rounds, seconds, ways } = toIsolatedSettings([])
+  assertEquals([rounds, seconds, ways], [3, 4, WAYS])
+  assertEquals(toIsolatedSettings(['--quick']).rounds, 1)
+  assertEquals(toIsolatedSettings(['--quick', '--rounds', '2', '--seconds', '9']).seconds, 9)
+  assertEquals(toIsolatedSettings(['--only', 'test,/test-cpu']).ways.map(({ route }) => route), [
+    '/test',
+    '/test-cpu',
+  ])
+  for (const args of [['--fast'], ['--only', 'none'], ['--rounds', '0'], ['--seconds']]) {
+    assertThrows(() => toIsolatedSettings(args), TypeError, 'Cannot run the benchmark')
+  }
+})
+
+Deno.test('every way has an answer', () => {
+  for (const { route } of WAYS) assert(Object.hasOwn(ANSWERS, route), route)
+})
+
+Deno.test('quantiles of samples', () => {
+  assertEquals(toTimes(new Float64Array()), flat(0))
+  assertEquals(toTimes(Float64Array.from({ length: 100 }, (_, i) => 99 - i)), { p50: 50, p90: 90, p99: 99 })
+})
+
+Deno.test('the memory of this process is in the books of the kernel', () => {
+  const { ownKib, availableKib } = readHostMemory()
+  assert(ownKib > 1000 && availableKib > 1000, `${ownKib} ${availableKib}`)
+})
+
+interface Served {
+  readonly origin: URL
+  count: number
+}
+
+async function withServer(
+  answer: (count: number) => Response | Promise<Response>,
+  body: (served: Served) => Promise<void>,
+): Promise<void> {
+  const served = { origin: new URL('http://127.0.0.1'), count: 0 }
+  const server = Deno.serve({ hostname: '127.0.0.1', port: 0, onListen() {} }, () => answer(served.count++))
+  served.origin.port = String(server.addr.port)
+  try {
+    await body(served)
+  } finally {
+    await server.shutdown()
+  }
+}
+
+const LOOP = { connections: 3, seconds: 0.2, warmUp: 0.05 }
+
+Deno.test('the closed loop asks again and again, and counts', async () => {
+  await withServer(() => new Response('right'), async (served) => {
+    const result = await runLoop(served.origin, '/', 'right', LOOP)
+    assertEquals(result.failures, 0)
+    assert(result.requests > 0 && result.requests <= served.count, `${result.requests} of ${served.count}`)
+    assert(result.p50 > 0 && result.p50 <= result.p90 && result.p90 <= result.p99)
+    assert(result.requestsPerSecond > 0)
+  })
+})
+
+Deno.test('the closed loop sees every wrong answer', async () => {
+  const wrong = [
+    () => new Response('wrong'),
+    () => new Response('right', { status: 500 }),
+    () => new Response('not right'),
+    () => new Response('righ'),
+  ]
+  for (const answer of wrong) {
+    // The first ones are right, so that the loop knows how long an answer is.
+    await withServer((count) => count < 6 ? new Response('right') : answer(), async (served) => {
+      const { failures } = await runLoop(served.origin, '/', 'right', { ...LOOP, connections: 1, warmUp: 0 })
+      assertEquals(failures, served.count - 6)
+    })
+  }
+})
+
+Deno.test('the closed loop counts a connection that breaks', async () => {
+  const listener = Deno.listen({ hostname: '127.0.0.1', port: 0 })
+  const broken = (async () => {
+    for await (const connection of listener) {
+      await connection.read(new Uint8Array(1000))
+      connection.close()
+    }
+  })()
+  const origin = new URL(`http://127.0.0.1:${(listener.addr as Deno.NetAddr).port}`)
+  const { requests, failures } = await runLoop(origin, '/', 'right', LOOP)
+  listener.close()
+  await broken
+  assertEquals([requests, failures], [0, 3])
+})
