@@ -239,6 +239,32 @@ Deno.test('a saved file swaps its program without a failed request, and a broken
   }
 })
 
+Deno.test('cpuMs counts work and not waiting', async () => {
+  const folder = await Deno.makeTempDir()
+  try {
+    await Deno.writeTextFile(
+      `${folder}/index.ts`,
+      `export const isolated = { cpuMs: 200, timeoutMs: 20_000 }
+export const GET = async (ctx) => {
+  if (ctx.get.query('work') !== undefined) for (;;);
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  return ctx.send.text('done')
+}
+`,
+    )
+    const site = createWorkerSite(folder)
+    await withSite(site, async ({ ask }) => {
+      assertEquals((await ask('/')).text, 'done')
+      const begin = performance.now()
+      const { status, type } = await problemIn(site, '/?work=1')
+      assertEquals([status, type], [504, 'isolation-timeout'])
+      assert(performance.now() - begin < 15_000, 'ended by its time, not its work')
+    })
+  } finally {
+    await Deno.remove(folder, { recursive: true })
+  }
+})
+
 /** Worker processes of this one. */
 function childrenOf(pid: number): number {
   let count = 0

@@ -10,8 +10,6 @@ export type FrameRead =
 /** Reads frames from a stream, one after the other. */
 export class FrameReader {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>
-  /** Came, and belongs to no frame that was given. */
-  #left: Uint8Array<ArrayBuffer> = new Uint8Array(0)
 
   constructor(stream: ReadableStream<Uint8Array<ArrayBuffer>>) {
     this.#reader = stream.getReader()
@@ -19,8 +17,7 @@ export class FrameReader {
 
   /** The next response frame. It must be the last thing that was written: after each answer the other side waits. */
   async read(limits: FrameLimits): Promise<FrameRead> {
-    let bytes = this.#left
-    this.#left = new Uint8Array(0)
+    let bytes = new Uint8Array(0)
     try {
       while (bytes.length < HEAD_BYTES) {
         const { value, done } = await this.#reader.read()
