@@ -175,6 +175,7 @@ fn boot(description: Description) -> State {
                 .flatten(),
             status: match e {
                 BootError::Machine(Error::Unavailable(_)) => Status::Unavailable,
+                BootError::Crashed(_) => Status::Panic,
                 BootError::Machine(_)
                 | BootError::Mount(_)
                 | BootError::Exec(_)

@@ -115,10 +115,10 @@ impl fmt::Display for Crash {
                 signal_name(*signal)
             )?,
             Cause::Call { number, arguments } => {
-                write!(
-                    f,
-                    "its filter refuses system call {number} with arguments {arguments:#x?}"
-                )?;
+                write!(f, "its filter refuses system call {number} with arguments")?;
+                for argument in arguments {
+                    write!(f, " {argument:#x}")?;
+                }
             }
             Cause::Panic(message) => write!(f, "panic: {message}")?,
         }

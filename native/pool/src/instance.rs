@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mayfly_linux::action::{Action, Stop};
 use mayfly_linux::denials::Denial;
 use mayfly_linux::limits::Limit;
-use mayfly_vmm::{Alarm, Error, ResetReport, Survival, monotonic_ns};
+use mayfly_vmm::{Alarm, Error, Holdings, ResetReport, Survival, monotonic_ns};
 
 use crate::deadlines::Deadlines;
 use crate::machine::Guest;
@@ -57,6 +57,11 @@ impl Instance {
             program: program.clone(),
             running,
         })
+    }
+
+    /// What it holds of the host.
+    pub(crate) fn holdings(&mut self) -> Holdings {
+        Holdings::of_machine(self.running.guest.vm())
     }
 
     /// The program that it forks.

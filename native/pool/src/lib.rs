@@ -7,8 +7,11 @@
 //! ```
 
 mod clock;
+mod confined;
 mod deadlines;
 mod deno;
+#[cfg(test)]
+mod injected;
 mod inspect;
 mod instance;
 mod libraries;
@@ -21,11 +24,14 @@ mod program;
 mod queue;
 mod running;
 mod spec;
+mod supervisor;
 mod trial;
+mod worker;
 
 pub use mayfly_linux::calls::name as call_name;
 pub use mayfly_linux::denials::{Denial, Reason};
 
+pub use confined::run_confined;
 pub use deadlines::Deadlines;
 pub use deno::deno_spec;
 #[doc(hidden)]

@@ -1,17 +1,18 @@
 //! Machines on threads of their own, and the way in and out.
 
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
-use mayfly_vmm::{Alarm, monotonic_ns};
+use mayfly_vmm::monotonic_ns;
 
-use crate::instance::{Handled, Instance, Traces};
+use crate::instance::Traces;
 use crate::outcome::{Outcome, RequestStats};
 use crate::program::Program;
-use crate::queue::{Queue, Refused, Work};
+use crate::queue::{Queue, Refused};
+use crate::supervisor;
+use crate::worker::Seat;
 
 /// A request to run.
 #[derive(Debug)]
@@ -60,6 +61,8 @@ pub struct PoolStats {
     pub forks: u64,
     /// Machines dropped because they were lost.
     pub lost: u64,
+    /// Workers that crashed, by a bug of ours.
+    pub crashes: u64,
     /// Sums over all requests.
     pub total: RequestStats,
 }
@@ -89,25 +92,36 @@ impl PoolStats {
         self.refused += other.refused;
         self.forks += other.forks;
         self.lost += other.lost;
+        self.crashes += other.crashes;
         self.total.add(&other.total);
     }
 }
 
 #[derive(Clone, Debug)]
-enum Order {
+pub(crate) enum Order {
     Prepare(Arc<Program>),
     Retire(u64),
 }
 
-struct Timed {
-    job: Job,
-    submitted: u64,
+pub(crate) struct Timed {
+    pub job: Job,
+    pub submitted: u64,
 }
 
+/// What the pool, its workers and their supervisor share.
 #[derive(Debug)]
-struct Shared {
-    queue: Queue<Timed, Order, Completion>,
+pub(crate) struct Shared {
+    pub queue: Queue<Timed, Order, Completion>,
     stats: Mutex<PoolStats>,
+    /// By worker.
+    pub seats: Vec<Seat>,
+}
+
+impl Shared {
+    /// No change leaves the counts half made.
+    pub fn stats(&self) -> MutexGuard<'_, PoolStats> {
+        self.stats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl std::fmt::Debug for Timed {
@@ -120,7 +134,7 @@ impl std::fmt::Debug for Timed {
 #[derive(Debug)]
 pub struct Pool {
     shared: Arc<Shared>,
-    workers: Vec<JoinHandle<()>>,
+    supervisor: Option<JoinHandle<()>>,
 }
 
 impl Pool {
@@ -130,21 +144,10 @@ impl Pool {
         let shared = Arc::new(Shared {
             queue: Queue::new(workers, queue.max(1)),
             stats: Mutex::default(),
+            seats: (0..workers).map(|_| Seat::default()).collect(),
         });
-        let mut pool = Pool {
-            shared,
-            workers: Vec::with_capacity(workers),
-        };
-        for index in 0..workers {
-            let shared = pool.shared.clone();
-            let name = format!("mayfly-vm-{index}");
-            pool.workers.push(
-                thread::Builder::new()
-                    .name(name)
-                    .spawn(move || work(&shared, index))?,
-            );
-        }
-        Ok(pool)
+        let supervisor = Some(supervisor::start(&shared)?);
+        Ok(Pool { shared, supervisor })
     }
 
     /// Makes every worker fork the program ahead of its first request.
@@ -167,11 +170,7 @@ impl Pool {
             },
         );
         result.map_err(|(timed, why)| {
-            self.shared
-                .stats
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .refused += 1;
+            self.shared.stats().refused += 1;
             (timed.job, why)
         })
     }
@@ -194,151 +193,16 @@ impl Pool {
 
     /// Counts since the start.
     pub fn stats(&self) -> PoolStats {
-        self.shared
-            .stats
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.shared.stats().clone()
     }
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
         self.close();
-        for worker in self.workers.drain(..) {
-            // A worker catches panics of requests; one that died otherwise has nothing left to release.
-            let _ = worker.join();
+        if let Some(supervisor) = self.supervisor.take() {
+            // It ends after its workers; if it panicked there is nothing left to release.
+            let _ = supervisor.join();
         }
-    }
-}
-
-/// A worker's machines, by program.
-struct Worker<'a> {
-    shared: &'a Shared,
-    index: usize,
-    alarm: Alarm,
-    instances: BTreeMap<u64, Instance>,
-}
-
-fn work(shared: &Shared, index: usize) {
-    let alarm = Alarm::new();
-    let mut worker = match alarm {
-        Ok(alarm) => Worker {
-            shared,
-            index,
-            alarm,
-            instances: BTreeMap::new(),
-        },
-        Err(e) => return refuse_all(shared, index, &e.to_string()),
-    };
-    while let Some(next) = shared.queue.take(index) {
-        match next {
-            Work::Job(timed) => {
-                let completion = worker.run(timed);
-                worker.count(&completion);
-                shared.queue.complete(index, completion);
-            }
-            Work::Order(Order::Retire(program)) => drop(worker.instances.remove(&program)),
-            Work::Order(Order::Prepare(program)) => {
-                // A failure shows again, with its reason, when a request needs the machine.
-                let _ = worker.instance(&program);
-            }
-        }
-    }
-}
-
-/// Answers every job with a failure: the worker could not start.
-fn refuse_all(shared: &Shared, worker: usize, why: &str) {
-    while let Some(next) = shared.queue.take(worker) {
-        if let Work::Job(timed) = next {
-            let outcome = Outcome::Failed(why.into());
-            let completion = Completion {
-                id: timed.job.id,
-                outcome,
-                traces: Traces::default(),
-                stats: RequestStats::default(),
-                worker,
-            };
-            shared.queue.complete(worker, completion);
-        }
-    }
-}
-
-impl Worker<'_> {
-    fn instance(&mut self, program: &Arc<Program>) -> mayfly_vmm::Result<&mut Instance> {
-        let id = program.id();
-        if !self.instances.contains_key(&id) {
-            let mut instance = Instance::new(program)?;
-            instance.rehearse(&mut self.alarm)?;
-            self.shared
-                .stats
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .forks += 1;
-            self.instances.insert(id, instance);
-        }
-        self.instances.get_mut(&id).ok_or(mayfly_vmm::Error::Broken {
-            what: "an instance just made",
-        })
-    }
-
-    fn run(&mut self, timed: Timed) -> Completion {
-        let Timed { job, submitted } = timed;
-        let queue_ns = monotonic_ns().saturating_sub(submitted);
-        let (id, program) = (job.id, job.program.id());
-        // A panic is a bug of ours: it costs this machine, not the worker.
-        let result = catch_unwind(AssertUnwindSafe(|| self.serve(job)));
-        let (outcome, handled, keep) = result.unwrap_or_else(|panic| {
-            let what = panic.downcast_ref::<String>().map(String::as_str);
-            let what = what
-                .or_else(|| panic.downcast_ref::<&str>().copied())
-                .unwrap_or("unknown");
-            (
-                Outcome::Failed(format!("panic: {what}")),
-                Handled::default(),
-                false,
-            )
-        });
-        if !keep && self.instances.remove(&program).is_some() {
-            self.shared
-                .stats
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .lost += 1;
-        }
-        let stats = RequestStats {
-            queue_ns,
-            ..handled.stats
-        };
-        Completion {
-            id,
-            outcome,
-            traces: handled.traces,
-            stats,
-            worker: self.index,
-        }
-    }
-
-    /// The third result says whether the machine may serve the next request.
-    fn serve(&mut self, job: Job) -> (Outcome, Handled, bool) {
-        if let Err(e) = self.instance(&job.program) {
-            return (Outcome::Failed(e.to_string()), Handled::default(), false);
-        }
-        let Some(instance) = self.instances.get_mut(&job.program.id()) else {
-            return (Outcome::Failed("no machine".into()), Handled::default(), false);
-        };
-        let (outcome, handled) = instance.serve(job.frame, &mut self.alarm, job.timeout_ns, job.keep);
-        match outcome {
-            Ok(outcome) => {
-                let usable = !handled.lost;
-                (outcome, handled, usable)
-            }
-            Err(e) => (Outcome::Failed(e.to_string()), handled, false),
-        }
-    }
-
-    fn count(&self, done: &Completion) {
-        let mut stats = self.shared.stats.lock().unwrap_or_else(PoisonError::into_inner);
-        stats.count(&done.outcome, &done.traces, &done.stats);
     }
 }

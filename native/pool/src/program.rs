@@ -6,16 +6,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use mayfly_linux::action::Action;
 use mayfly_linux::kernel::{Kernel, Request, Snapshot as KernelSnapshot};
 use mayfly_linux::stdio::OutputMode;
-use mayfly_vmm::{Alarm, Host, Snapshot, monotonic_ns};
+use mayfly_vmm::{Alarm, Holdings, Host, Snapshot, monotonic_ns};
 use mayfly_wire::{HEADER_MAX, Head, Kind, Limits as FrameLimits};
 
 use crate::clock::{ClockSource, fresh_seed};
+use crate::confined::{Shelf, confine_vm_thread, on_vm_thread};
 use crate::deadlines::Deadlines;
 use crate::running::{Event, Running};
 use crate::spec::{BootError, Spec};
 
-/// Gives the requests of the warm-up one by one: told the answer to the one before (`None` at first) and its nanoseconds.
-pub type Warmup<'a> = dyn FnMut(Option<(&[u8], u64)>) -> Option<WarmupRequest> + 'a;
+/// Gives the requests of the warm-up one by one: told the answer to the one before (`None` at first) and its nanoseconds. It is
+/// called on the machine's own thread, under that thread's filter: it may compute and allocate, and that is all.
+pub type Warmup<'a> = dyn FnMut(Option<(&[u8], u64)>) -> Option<WarmupRequest> + Send + 'a;
 
 /// One request of a warm-up.
 #[derive(Clone, Debug)]
@@ -69,8 +71,20 @@ pub struct Program {
 }
 
 impl Program {
-    /// Boots a program, runs the warm-up and takes the snapshot.
+    /// Boots a program, runs the warm-up and takes the snapshot, all on a thread of its own. The thread opens the mounts and
+    /// loads the program; before the program's first instruction it comes under a filter that lets it open nothing.
     pub fn boot(host: &Arc<Host>, spec: &Spec, warmup: &mut Warmup) -> Result<Program, BootError> {
+        on_vm_thread("mayfly-boot", |shelf| {
+            Program::boot_here(host, spec, warmup, shelf)
+        })?
+    }
+
+    fn boot_here(
+        host: &Arc<Host>,
+        spec: &Spec,
+        warmup: &mut Warmup,
+        shelf: &Shelf,
+    ) -> Result<Program, BootError> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let begin = monotonic_ns();
         let deadline = begin.saturating_add(spec.limits.boot_ns);
@@ -79,8 +93,10 @@ impl Program {
             body: spec.limits.output_bytes,
         };
         let mut running = Running::start(host, spec, OutputMode::Framed(frames), true)?;
+        let kept = shelf.keep(Holdings::of_machine(running.guest.vm()));
         let mut alarm = Alarm::new()?;
         let clock = ClockSource::new(host)?;
+        confine_vm_thread(true)?;
         run_to_idle(&mut running, Action::Resume, &mut alarm, deadline)?;
         let mut ask = |running: &mut Running, frame, timeout_ns| {
             let action = begin_request(running, clock, frame)?;
@@ -116,6 +132,7 @@ impl Program {
         kernel.take_log_dropped();
         kernel.limit_calls(spec.limits.calls);
         let kernel = kernel.snapshot();
+        drop(kept);
         let machine = Arc::new(guest.into_vm().snapshot(spec.limits.memory_bytes)?);
         report.memory_bytes = machine.used_bytes();
         Ok(Program {

@@ -84,6 +84,8 @@ pub enum BootError {
     },
     /// The machine failed.
     Machine(mayfly_vmm::Error),
+    /// A bug of ours: the thread that ran the machine crashed. The report.
+    Crashed(String),
 }
 
 impl fmt::Display for BootError {
@@ -100,6 +102,7 @@ impl fmt::Display for BootError {
                 }
             }
             BootError::Machine(e) => e.fmt(f),
+            BootError::Crashed(report) => write!(f, "run a machine: {report}"),
         }
     }
 }
@@ -110,7 +113,7 @@ impl std::error::Error for BootError {
             BootError::Mount(e) => Some(e),
             BootError::Exec(e) => Some(e),
             BootError::Machine(e) => Some(e),
-            BootError::Ended { .. } => None,
+            BootError::Ended { .. } | BootError::Crashed(_) => None,
         }
     }
 }

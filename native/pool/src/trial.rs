@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use mayfly_vmm::{Alarm, monotonic_ns};
 
+use crate::confined::{Shelf, confine_vm_thread, on_vm_thread};
 use crate::instance::Instance;
 use crate::outcome::Outcome;
 use crate::program::{Program, WarmupRequest};
+use crate::spec::BootError;
 
 /// Runs of each request; the first ones make pages private.
 const RUNS: u32 = 5;
@@ -25,10 +27,20 @@ pub struct Trial {
     pub dirty_pages: u64,
 }
 
-/// Runs each request a few times in one fork. `None` for a request without an answer.
-pub fn try_out(program: &Arc<Program>, requests: &[WarmupRequest]) -> mayfly_vmm::Result<Vec<Option<Trial>>> {
+/// Runs each request a few times in one fork, on a thread of its own. `None` for a request without an answer.
+pub fn try_out(program: &Arc<Program>, requests: &[WarmupRequest]) -> Result<Vec<Option<Trial>>, BootError> {
+    on_vm_thread("mayfly-trial", |shelf| try_out_here(program, requests, shelf))?
+}
+
+fn try_out_here(
+    program: &Arc<Program>,
+    requests: &[WarmupRequest],
+    shelf: &Shelf,
+) -> Result<Vec<Option<Trial>>, BootError> {
     let mut alarm = Alarm::new()?;
+    confine_vm_thread(false)?;
     let mut instance = Instance::new(program)?;
+    let _kept = shelf.keep(instance.holdings());
     let mut trials = Vec::with_capacity(requests.len());
     for request in requests {
         let mut quickest: Option<Trial> = None;

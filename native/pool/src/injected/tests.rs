@@ -1,0 +1,264 @@
+//! A worker that crashes costs its machines and the job in hand, and nothing else.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use mayfly_vmm::{Error, Host};
+use mayfly_wire::{HEAD_BYTES, Head, Kind};
+
+use super::FILE_READ;
+use crate::{Job, Limits, Mount, Outcome, Pool, Program, Spec, WarmupRequest};
+
+/// These tests count what the process has: one at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+const TEXT: u64 = 0x40_0000;
+const DATA: u64 = 0x50_0000;
+
+fn frame(kind: Kind, header: &[u8], body: &[u8]) -> Vec<u8> {
+    let head = Head {
+        kind,
+        header_bytes: header.len() as u32,
+        body_bytes: body.len() as u32,
+    };
+    [&head.encode()[..], header, body].concat()
+}
+
+/// A program that reads a frame and answers with how often it did so, in one digit. ELF, by hand: no compiler is needed.
+fn counter() -> Vec<u8> {
+    let answer = frame(Kind::Response, b"{}", b"0");
+    let digit = DATA as u32 + answer.len() as u32 - 1;
+    let word = |w: u32| w.to_le_bytes();
+    let code = [
+        &[0x31, 0xff, 0xbe][..], // xor %edi,%edi; mov $BUFFER,%esi
+        &word(DATA as u32 + 4096),
+        &[0xba, 0, 0x10, 0, 0, 0x31, 0xc0, 0x0f, 0x05, 0xfe, 0x04, 0x25], // mov $4096,%edx; xor %eax,%eax; syscall; incb DIGIT
+        &word(digit),
+        &[0xbf, 1, 0, 0, 0, 0xbe], // mov $1,%edi; mov $ANSWER,%esi
+        &word(DATA as u32),
+        &[0xba],
+        &word(answer.len() as u32),
+        &[0xb8, 1, 0, 0, 0, 0x0f, 0x05], // mov LENGTH,%edx; mov $1,%eax; syscall
+    ]
+    .concat();
+    let back = (-(code.len() as i32 + 2)) as i8;
+    let code = [&code[..], &[0xeb, back as u8]].concat();
+    let load = |flags: u32, offset: u64, address: u64, file: u64, memory: u64| {
+        let words = [offset, address, address, file, memory, 4096];
+        let words = words.iter().flat_map(|w| w.to_le_bytes());
+        [1u32.to_le_bytes(), flags.to_le_bytes()]
+            .concat()
+            .into_iter()
+            .chain(words)
+            .collect::<Vec<u8>>()
+    };
+    let mut elf = vec![
+        0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 62, 0, 1, 0, 0, 0,
+    ];
+    for word in [TEXT + 4096, 64, 0] {
+        elf.extend(word.to_le_bytes()); // entry, program headers, section headers
+    }
+    elf.extend([0, 0, 0, 0, 64, 0, 56, 0, 2, 0, 0, 0, 0, 0, 0, 0]);
+    elf.extend(load(5, 4096, TEXT + 4096, code.len() as u64, code.len() as u64));
+    elf.extend(load(6, 8192, DATA, answer.len() as u64, 3 * 4096));
+    elf.resize(4096, 0);
+    elf.extend(code);
+    elf.resize(8192, 0);
+    elf.extend(answer);
+    elf
+}
+
+fn host() -> Option<Arc<Host>> {
+    match Host::open() {
+        Ok(host) => Some(Arc::new(host)),
+        Err(Error::Unavailable(u)) => {
+            eprintln!("SKIPPED: no /dev/kvm: {}; {}", u.reason, u.mend);
+            None
+        }
+        Err(e) => panic!("{e}"),
+    }
+}
+
+fn program(host: &Arc<Host>, warmup: &mut crate::Warmup) -> Result<Arc<Program>, crate::BootError> {
+    let spec = Spec {
+        path: "/program".into(),
+        arguments: vec!["program".into()],
+        mounts: vec![Mount::bytes("/program", counter())],
+        folder: "/".into(),
+        limits: Limits {
+            memory_bytes: 16 << 20,
+            output_bytes: 4096,
+            ..Limits::default()
+        },
+        ..Spec::default()
+    };
+    Program::boot(host, &spec, warmup).map(Arc::new)
+}
+
+/// A pool, and a program that was asked once before its snapshot: it answers "2".
+fn pool(workers: usize) -> Option<(Pool, Arc<Program>)> {
+    let mut warm = vec![WarmupRequest::new(frame(Kind::Request, b"warm", b""))];
+    let program = program(&host()?, &mut |_| warm.pop()).unwrap();
+    Some((Pool::start(workers, 1000).unwrap(), program))
+}
+
+fn ask(pool: &Pool, program: &Arc<Program>, what: &[u8]) -> Outcome {
+    let job = Job {
+        id: 7,
+        program: program.clone(),
+        line: 0,
+        frame: frame(Kind::Request, what, b""),
+        timeout_ns: 60_000_000_000,
+        keep: false,
+    };
+    pool.submit(job).unwrap();
+    let mut done = Vec::new();
+    assert_eq!(pool.fetch(&mut done, 1, Duration::from_secs(120)), 1, "{what:?}");
+    assert_eq!(done[0].id, 7);
+    done.remove(0).outcome
+}
+
+fn answer(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Answered(frame) => String::from_utf8_lossy(&frame[HEAD_BYTES + 2..]).into_owned(),
+        other => format!("({other})"),
+    }
+}
+
+#[test]
+fn each_kind_of_crash_fails_its_request_alone_and_is_reported() {
+    let _alone = alone();
+    let Some((pool, program)) = pool(1) else { return };
+    assert_eq!(answer(&ask(&pool, &program, b"hello")), "2");
+    let cases: [(&[u8], &[&str]); 5] = [
+        (b"segv", &["SIGSEGV", "at address 0x77", "injected_segv", "rip 0"]),
+        (b"ill", &["SIGILL", "injected_illegal_instruction", "r15 "]),
+        (b"call", &["refuses system call 41 ", "injected_socket"]),
+        (b"exec", &["refuses system call 59 ", "injected_execve"]),
+        (b"panic", &["panic: injected, at ", "injected_panic"]),
+    ];
+    for (n, (what, words)) in cases.iter().enumerate() {
+        let Outcome::Failed(report) = ask(&pool, &program, what) else {
+            panic!("{what:?} did not fail")
+        };
+        for word in words.iter().chain(&["mayfly-vm-0 crashed: "]) {
+            assert!(report.contains(word), "{word} in {report}");
+        }
+        for _ in 0..3 {
+            assert_eq!(answer(&ask(&pool, &program, b"hello")), "2");
+        }
+        assert_eq!(pool.stats().crashes, n as u64 + 1);
+    }
+    let stats = pool.stats();
+    assert_eq!((stats.outcomes["failed"], stats.outcomes["answered"]), (5, 16));
+    assert_eq!((stats.lost, stats.forks), (5, 6));
+}
+
+#[test]
+fn a_worker_cannot_open_a_file_of_the_host_and_goes_on() {
+    let _alone = alone();
+    let Some((pool, program)) = pool(1) else { return };
+    assert_eq!(answer(&ask(&pool, &program, b"file")), "2");
+    let read = FILE_READ.lock().unwrap().take().expect("the hook ran");
+    assert_eq!(read.unwrap_err().raw_os_error(), Some(libc::EPERM));
+    assert_eq!(pool.stats().crashes, 0);
+    assert!(std::fs::read("/proc/self/environ").is_ok(), "this thread may");
+}
+
+#[test]
+fn crashes_leave_no_descriptor_and_no_thread() {
+    let _alone = alone();
+    let Some((pool, program)) = pool(1) else { return };
+    let count = |path: &str| std::fs::read_dir(path).unwrap().count();
+    let held = || (count("/proc/self/fd"), guest_mappings());
+    let hello = || assert_eq!(answer(&ask(&pool, &program, b"hello")), "2");
+    hello();
+    let before = held();
+    for _ in 0..10 {
+        assert!(matches!(ask(&pool, &program, b"segv"), Outcome::Failed(_)));
+        hello();
+    }
+    assert_eq!(held(), before, "descriptors, mappings of guest memory");
+    assert_eq!(pool.stats().crashes, 10);
+}
+
+/// Mappings of snapshots and of KVM.
+fn guest_mappings() -> usize {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    maps.lines()
+        .filter(|l| l.contains("mayfly-guest") || l.contains("kvm"))
+        .count()
+}
+
+#[test]
+fn other_workers_go_on_and_no_job_is_lost() {
+    let _alone = alone();
+    let Some((pool, program)) = pool(2) else { return };
+    const JOBS: u64 = 200;
+    for id in 0..JOBS {
+        let what: &[u8] = if id % 20 == 7 { b"segv" } else { b"hello" };
+        let job = Job {
+            id,
+            program: program.clone(),
+            line: 0,
+            frame: frame(Kind::Request, what, b""),
+            timeout_ns: 60_000_000_000,
+            keep: false,
+        };
+        pool.submit(job).unwrap();
+    }
+    let mut done = Vec::new();
+    while done.len() < JOBS as usize {
+        assert!(pool.fetch(&mut done, 100, Duration::from_secs(120)) > 0);
+    }
+    done.sort_by_key(|c| c.id);
+    for (id, completion) in done.iter().enumerate() {
+        assert_eq!(completion.id, id as u64);
+        let failed = matches!(completion.outcome, Outcome::Failed(_));
+        assert_eq!(failed, id % 20 == 7, "{id}: {}", completion.outcome);
+        assert!(failed || answer(&completion.outcome) == "2");
+    }
+    assert_eq!(pool.load(), (0, 0));
+}
+
+#[test]
+fn a_pool_that_crashed_is_dropped_like_any_other() {
+    let _alone = alone();
+    let Some((pool, program)) = pool(2) else { return };
+    for id in 0..4 {
+        let job = Job {
+            id,
+            program: program.clone(),
+            line: 0,
+            frame: frame(Kind::Request, b"segv", b""),
+            timeout_ns: 60_000_000_000,
+            keep: false,
+        };
+        pool.submit(job).unwrap();
+    }
+    drop(pool); // waits for the requests that wait
+}
+
+#[test]
+fn a_crash_during_a_boot_is_an_error_with_the_report() {
+    let _alone = alone();
+    let Some(host) = host() else { return };
+    let count = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+    // What is opened once and kept, before anything is counted.
+    program(&host, &mut |_| None).unwrap();
+    let before = count();
+    let error = program(&host, &mut |_| {
+        super::injected_socket();
+        None
+    })
+    .unwrap_err();
+    let report = error.to_string();
+    assert!(
+        report.contains("mayfly-boot crashed: ") && report.contains("injected_socket"),
+        "{report}"
+    );
+    assert_eq!(count(), before);
+}

@@ -1,0 +1,153 @@
+//! Looks after a pool's workers: answers for those that crash, cleans up behind them, and seats others.
+
+use std::io;
+use std::sync::{Arc, mpsc};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use mayfly_guard::{Bell, Crash, State, VmThread};
+
+use crate::instance::Traces;
+use crate::pool::{Order, Shared};
+use crate::worker::{failed, work};
+
+/// Pause before a worker whose forerunner crashed without having done a job; doubled each time.
+const PAUSE: Duration = Duration::from_millis(10);
+/// Longest such pause, and the one after the system refused a thread.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// Longest wait for a bell: no event is told by anything else.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// A worker's place, with the thread that has it.
+struct Chair {
+    index: usize,
+    /// `None` while nobody has it.
+    thread: Option<VmThread>,
+    /// Jobs that were done at it when the thread came.
+    done: u64,
+    /// Crashes in a row without a job done in between.
+    barren: u32,
+    /// When the next thread comes.
+    due: Instant,
+    /// The queue is closed and empty, and the thread ended.
+    over: bool,
+}
+
+/// Starts a pool's workers and the thread that looks after them. It ends after them.
+pub(crate) fn start(shared: &Arc<Shared>) -> io::Result<JoinHandle<()>> {
+    let (tell, told) = mpsc::channel();
+    let shared = shared.clone();
+    let supervisor = thread::Builder::new().name("mayfly-pool".into()).spawn(move || {
+        let bell = Arc::new(Bell::default());
+        let mut chairs = Vec::with_capacity(shared.seats.len());
+        for index in 0..shared.seats.len() {
+            match seat(&shared, &bell, index) {
+                Ok(chair) => chairs.push(chair),
+                Err(e) => {
+                    shared.queue.close(); // those that came already go
+                    let _ = tell.send(Err(e));
+                    return;
+                }
+            }
+        }
+        // Nobody listens only if `start` is gone, which waits below.
+        let _ = tell.send(Ok(()));
+        look_after(&shared, &bell, &mut chairs);
+    })?;
+    match told.recv() {
+        Ok(started) => started.map(|()| supervisor),
+        Err(_) => Err(io::Error::other("the pool's supervisor ended at once")),
+    }
+}
+
+fn seat(shared: &Arc<Shared>, bell: &Arc<Bell>, index: usize) -> io::Result<Chair> {
+    let theirs = shared.clone();
+    let thread = VmThread::spawn(&format!("mayfly-vm-{index}"), bell, move || work(&theirs, index))?;
+    Ok(Chair {
+        index,
+        thread: Some(thread),
+        done: shared.seats[index].done(),
+        barren: 0,
+        due: Instant::now(),
+        over: false,
+    })
+}
+
+fn look_after(shared: &Arc<Shared>, bell: &Arc<Bell>, chairs: &mut [Chair]) {
+    loop {
+        let rings = bell.rings();
+        for chair in chairs.iter_mut() {
+            chair.look(shared, bell);
+        }
+        if chairs.iter().all(|c| c.over) {
+            return;
+        }
+        let empty = chairs.iter().filter(|c| c.thread.is_none() && !c.over);
+        let next = empty
+            .map(|c| c.due.saturating_duration_since(Instant::now()))
+            .min();
+        bell.wait(rings, next.unwrap_or(LONG));
+    }
+}
+
+impl Chair {
+    fn look(&mut self, shared: &Arc<Shared>, bell: &Arc<Bell>) {
+        if let Some(thread) = self.thread.take_if(|t| t.state() != State::Running) {
+            match thread.take_crash() {
+                None => self.over = true,
+                Some(crash) => self.clean_up(shared, &crash, thread),
+            }
+        }
+        if self.thread.is_some() || self.over || Instant::now() < self.due {
+            return;
+        }
+        match seat(shared, bell, self.index) {
+            Ok(next) => {
+                (self.thread, self.done) = (next.thread, next.done);
+                // The pool refills: what the forerunner had a machine of is forked ahead of its next request.
+                let programs = std::mem::take(&mut *shared.seats[self.index].programs());
+                for program in programs.values().filter_map(std::sync::Weak::upgrade) {
+                    shared.queue.order(&Order::Prepare(program));
+                }
+            }
+            Err(e) => {
+                eprintln!("mayfly: start worker {} anew: {e}; trying again", self.index);
+                self.due = Instant::now() + LONGEST_PAUSE;
+            }
+        }
+    }
+
+    /// Answers the job that the crash left, tells the crash, and releases what the thread held. If the crash left a lock taken
+    /// (the allocator's, the queue's, that of the counts), this gets stuck, and the thread's own deadline aborts the process.
+    fn clean_up(&mut self, shared: &Shared, crash: &Crash, thread: VmThread) {
+        let seat = &shared.seats[self.index];
+        let report = format!("{crash:#}");
+        eprintln!("mayfly: {report}");
+        let lost = seat.programs().len() as u64;
+        {
+            let mut stats = shared.stats();
+            stats.crashes += 1;
+            stats.lost += lost;
+        }
+        if let Some(job) = seat.take_job() {
+            let completion = failed(job, self.index, report);
+            shared
+                .stats()
+                .count(&completion.outcome, &Traces::default(), &completion.stats);
+            shared.queue.complete(self.index, completion);
+        }
+        thread.bury();
+        // SAFETY: the thread is gone. After a panic it dropped its machines itself, and their lists with them.
+        unsafe { seat.shelf.release() };
+        self.barren = if seat.done() > self.done {
+            0
+        } else {
+            self.barren + 1
+        };
+        let pause = match self.barren {
+            0 | 1 => Duration::ZERO,
+            n => PAUSE.saturating_mul(1 << (n - 2).min(20)),
+        };
+        self.due = Instant::now() + pause.min(LONGEST_PAUSE);
+    }
+}
