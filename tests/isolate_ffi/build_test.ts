@@ -108,7 +108,7 @@ Deno.test('buildLibrary is given up when it is told so, and cargo with it', () =
     }
     later.abort()
     await assertRejects(() => begun, NativeBuildError, 'cargo was ended by SIGTERM')
-    assert(lines.at(-1)!.startsWith('mayfly: building the virtual machines failed after'))
+    assert(lines.at(-1)!.startsWith('mayfly: building the virtual machines given up after'))
   }))
 
 Deno.test('a terminal shows one line that changes', () => {
@@ -118,7 +118,7 @@ Deno.test('a terminal shows one line that changes', () => {
   progress.line('    Building [>     ] 1/40: libc')
   progress.line('    Building [>     ] 2/40: vmm')
   progress.line('    Blocking waiting for file lock on build directory')
-  progress.done(true)
+  progress.done('took')
   assertEquals(written.map((text) => text.replaceAll('\r\x1b[K', '<').replace(/ \d+ s/, ' N s')), [
     'mayfly: building the virtual machines, once for these sources (cargo build --release); it takes a minute or two\n',
     '<mayfly: building the virtual machines: 1 of 40 crates',

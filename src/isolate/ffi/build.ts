@@ -52,12 +52,12 @@ export async function buildLibrary(options: BuildOptions = {}): Promise<string> 
   const cargo = options.cargo ?? await findCargo().catch(refuse)
   options.onBuild?.()
   const progress = new BuildProgress(options.sink)
-  let succeeded = false
+  let how = 'failed after'
   try {
     await runCargo(cargo, folder, options, progress)
-    succeeded = true
+    how = 'took'
   } finally {
-    progress.done(succeeded)
+    progress.done(options.signal?.aborted ? 'given up after' : how)
   }
   await Deno.mkdir(kept, { recursive: true })
   const draft = join(kept, `${crypto.randomUUID()}.draft`)

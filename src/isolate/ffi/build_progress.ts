@@ -34,11 +34,11 @@ export class BuildProgress {
     }
   }
 
-  /** Says how it ended. */
-  done(succeeded: boolean): void {
+  /** Says how it ended: `took`, `failed after` or `given up after`. */
+  done(how: string): void {
     const seconds = Math.round((performance.now() - this.#begin) / 1000)
     const { terminal, write } = this.#sink
-    write(`${terminal ? '\r\x1b[K' : ''}${WHAT} ${succeeded ? 'took' : 'failed after'} ${seconds} s\n`)
+    write(`${terminal ? '\r\x1b[K' : ''}${WHAT} ${how} ${seconds} s\n`)
   }
 
   #count(done: number, all: number): void {
