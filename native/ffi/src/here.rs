@@ -1,5 +1,8 @@
 //! Short requests on the calling thread: no other thread is woken, and a request that is not done in time leaves nothing, so it
 //! can be run again from its start by a worker.
+//!
+//! The calling thread is the host's own: it has no system-call filter, and a crash there is the process's. Hence off by default
+//! in the server.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -177,6 +177,7 @@ impl TicketPool {
             ("refused", refused.to_string()),
             ("forks", stats.forks.to_string()),
             ("lost", stats.lost.to_string()),
+            ("crashes", stats.crashes.to_string()),
             ("waiting", waiting.to_string()),
             ("running", running.to_string()),
             ("held", self.tickets().held().to_string()),

@@ -1,6 +1,7 @@
 //! Measurements.
 
 mod bare;
+mod filter;
 mod isolated;
 mod sheet;
 mod soak;

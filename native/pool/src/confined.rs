@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mayfly_guard::{Bell, Filter, VmThread, confine};
-use mayfly_vmm::{Error, Holdings, page_map_descriptor};
+use mayfly_vmm::{Alarm, Error, Holdings, page_map_descriptor};
 
 use crate::spec::BootError;
 
@@ -99,10 +99,11 @@ pub(crate) fn on_vm_thread<T: Send>(
     }
 }
 
-/// Runs `body` as requests are run: on a thread of its own, under the filter of the pool's workers.
-pub fn run_confined<T: Send>(name: &str, body: impl FnOnce() -> T + Send) -> Result<T, BootError> {
+/// Runs `body` as requests are run: on a thread of its own, under the filter of the pool's workers, with an alarm of that thread.
+pub fn run_confined<T: Send>(name: &str, body: impl FnOnce(&mut Alarm) -> T + Send) -> Result<T, BootError> {
     on_vm_thread(name, |_| {
+        let mut alarm = Alarm::new()?;
         confine_vm_thread(false)?;
-        Ok(body())
+        Ok(body(&mut alarm))
     })?
 }

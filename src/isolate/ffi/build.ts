@@ -34,7 +34,7 @@ export interface BuildOptions {
 }
 
 /** The crates of the library, folders of the workspace; a test compares them with the manifests. */
-export const CRATES = ['ffi', 'linux', 'pool', 'vmm', 'wire'] as const
+export const CRATES = ['ffi', 'guard', 'linux', 'pool', 'vmm', 'wire'] as const
 
 const CRATE = 'mayfly-ffi'
 const FILE = 'libmayfly_ffi.so'

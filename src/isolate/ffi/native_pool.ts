@@ -73,6 +73,8 @@ export interface PoolStatistics {
   /** Machines made, and machines given up as lost. */
   readonly forks: number
   readonly lost: number
+  /** Threads that crashed, by a bug of the library's; each cost its machines and the request in hand. */
+  readonly crashes: number
   /** Requests in the queue, in machines, and in all not yet taken back. */
   readonly waiting: number
   readonly running: number
@@ -92,7 +94,8 @@ export interface PoolOptions {
   readonly queue: number
   /**
    * Longest run on the calling thread of a request that is alone, in microseconds; 0 for never, default 1000. Requests run
-   * there only while their mean is below a tenth of it.
+   * there only while their mean is below a tenth of it. That thread has no system-call filter, and a crash of the library there
+   * takes the process with it.
    */
   readonly lingerUs?: number
 }

@@ -10,6 +10,7 @@ use mayfly_pool::{Instance, Job, Limits, Outcome, Pool, Program, WarmupRequest, 
 use mayfly_vmm::{Alarm, Host, monotonic_ns};
 use mayfly_wire::{HEAD_BYTES, Head, Kind};
 
+use super::filter::filter;
 use super::sheet::{Samples, Sheet};
 use super::soak::{fork_memory, soak};
 
@@ -52,6 +53,7 @@ pub fn isolated(
         if body == "hello" {
             tell_boot(&program, sheet);
             forks(&program, sheet)?;
+            filter(&program, sheet)?;
             throughput(&program, floor, sheet)?;
             fork_memory(&program, alarm, sheet)?;
             soak(&program, alarm, SOAK, sheet)?;
