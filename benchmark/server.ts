@@ -5,6 +5,8 @@ import type { Load } from './load.ts'
 import { type ServerName, SERVERS } from './plan.ts'
 
 const START_MS = 20_000
+/** Longest build of the native library. */
+const MACHINES_MS = 20 * 60_000
 
 /** A server at work. */
 export interface RunningServer {
@@ -46,9 +48,19 @@ export async function startServer(
   )
 }
 
-/** The server's answer as it must be, or the reason why it is not. */
+/** The server's answer as it must be, or the reason why it is not. Waits while its machines are being built or started. */
 export async function checkAnswer({ origin }: RunningServer, route: string): Promise<string | undefined> {
-  return findFault(route, await fetch(origin + route))
+  for (const end = performance.now() + MACHINES_MS;;) {
+    const response = await fetch(origin + route, { headers: { accept: 'application/json' } })
+    if (performance.now() > end || !await isStarting(response.clone())) return findFault(route, response)
+    await response.body?.cancel()
+    await new Promise((resolve) => setTimeout(resolve, 500))
+  }
+}
+
+async function isStarting(response: Response): Promise<boolean> {
+  const text = await response.text()
+  return response.status === 503 && text.includes('"isolation-starting"')
 }
 
 /** Headers of an answer by name, without the date. */
