@@ -48,6 +48,9 @@ const KVM_REQUESTS: [u32; 21] = [
 /// `PAGEMAP_SCAN`.
 const PAGE_MAP_SCAN: u32 = 0xc060_6610;
 
+/// `ARCH_SET_GS`, `ARCH_SET_FS`, `ARCH_GET_FS`, `ARCH_GET_GS` of asm/prctl.h.
+const ARCH_PRCTL: [u64; 4] = [0x1001, 0x1002, 0x1003, 0x1004];
+
 /// Calls allowed with any argument. The kernel answers these from a bitmap and does not run the filter.
 const PLAIN: [libc::c_long; 28] = [
     // Memory: the allocator's, and discarding guest pages. None of them gives a right that a mapping lacks.
@@ -122,6 +125,12 @@ fn compile(filter: Filter) -> Result<BpfProgram, seccompiler::BackendError> {
             vec![all(vec![equal(0, process)?, equal(2, libc::SIGABRT as u64)?])?],
         ),
     ]);
+    // The bases of this thread's own FS and GS, which a guest may have made KVM change.
+    let mut bases = Vec::new();
+    for code in ARCH_PRCTL {
+        bases.push(all(vec![equal(0, code)?])?);
+    }
+    rules.insert(libc::SYS_arch_prctl, bases);
     if filter.snapshot {
         let hole = (libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE) as u64;
         rules.extend([

@@ -85,6 +85,8 @@ fn calls_outside_of_the_filter_crash_the_thread_and_name_themselves() {
         (libc::SYS_fallocate, [0, 3, 0]),
         (libc::SYS_fcntl, [0, libc::F_DUPFD as i64, 0]),
         (libc::SYS_fcntl, [0, libc::F_ADD_SEALS as i64, 0]),
+        (libc::SYS_arch_prctl, [0x1012, 0, 0]), // ARCH_CET_..., ARCH_REQ_XCOMP_PERM and their like
+        (libc::SYS_arch_prctl, [0x1023, 18, 0]),
         // Requests on other descriptors.
         (libc::SYS_ioctl, [0, libc::TIOCSTI as i64, path]),
         (libc::SYS_ioctl, [0, libc::FIONBIO as i64, path]),
@@ -163,6 +165,12 @@ fn what_a_machine_needs_is_allowed() {
         libc::munmap(page, 4096).into()
     });
     assert_eq!(mapped.unwrap().0, 0);
+    let based = attempt(SERVE, || {
+        let mut base = 0u64;
+        let read = call(libc::SYS_arch_prctl, 0x1003, &raw mut base as i64, 0, 0)();
+        read + call(libc::SYS_arch_prctl, 0x1002, base as i64, 0, 0)()
+    });
+    assert_eq!(based.unwrap().0, 0);
     // Any request of KVM's may be made; on a file that is none it means nothing.
     assert_eq!(
         attempt(SERVE, call(libc::SYS_ioctl, 0, 0xae80, 0, 0)).unwrap(),
