@@ -1,6 +1,8 @@
 import { emit, wants } from '../events/bus.ts'
 import type { EventBus } from '../events/bus.ts'
+import type { IsolateMetadata } from '../events/kinds.ts'
 import type { IsolationHooks } from '../isolate/isolation.ts'
+import type { Completion } from '../isolate/machines.ts'
 
 /** Makes events of what the isolation tells. */
 export function toHooks(bus: EventBus): IsolationHooks {
@@ -9,30 +11,31 @@ export function toHooks(bus: EventBus): IsolationHooks {
     ready: (program, how) => emit(bus, 'isolate:ready', { program, ...how }),
     rejected: (program, limit) => emit(bus, 'isolate:rejected', { program, limit }),
     complete: (program, completion) => {
-      const kind = COMPLETION_KINDS[completion.outcome] ?? 'isolate:crash'
-      if (!wants(bus, kind) && !wants(bus, 'isolate:complete')) return
-      const { worker, queueUs, runUs, resetUs, exits, dirtyPages, message } = completion
-      const metadata = {
-        program,
-        vm: worker,
-        queueMicros: queueUs,
-        runMicros: runUs,
-        resetMicros: resetUs,
-        exits,
-        dirtyPages,
-        ...(message === '' ? {} : { reason: message }),
-      }
-      emit(bus, 'isolate:complete', metadata)
-      if (kind !== 'isolate:complete') emit(bus, kind, metadata)
+      if (!wants(bus, 'isolate:complete')) return
+      const { message } = completion
+      const metadata = toMetadata(program, completion)
+      emit(bus, 'isolate:complete', message === '' ? metadata : { ...metadata, reason: message })
+    },
+    ended: (program, completion, { kind, ...why }) => {
+      const event = `isolate:${kind}` as const
+      if (wants(bus, event)) emit(bus, event, { ...toMetadata(program, completion), ...why })
+    },
+    denied: (program, completion, denied) => {
+      if (!wants(bus, 'isolate:denied')) return
+      emit(bus, 'isolate:denied', { ...toMetadata(program, completion), ...denied })
     },
   }
 }
 
-const COMPLETION_KINDS: Readonly<
-  Record<string, 'isolate:complete' | 'isolate:timeout' | 'isolate:memory' | undefined>
-> = {
-  answered: 'isolate:complete',
-  timeout: 'isolate:timeout',
-  stuck: 'isolate:timeout',
-  memory: 'isolate:memory',
+function toMetadata(program: string, completion: Completion): IsolateMetadata {
+  const { worker, queueUs, runUs, resetUs, exits, dirtyPages } = completion
+  return {
+    program,
+    vm: worker,
+    queueMicros: queueUs,
+    runMicros: runUs,
+    resetMicros: resetUs,
+    exits,
+    dirtyPages,
+  }
 }

@@ -56,8 +56,13 @@ export interface IsolateMetadata {
   readonly bootMs?: number
   /** The warm-up was long enough: requests run as fast as at its end. */
   readonly settled?: boolean
+  /** The limit that was met, in the unit of the option that `reason` names; of `isolate:rejected` the queue's. */
   readonly limit?: number
+  /** The system call that was refused. */
   readonly call?: string
+  /** How often it was, in the one request. */
+  readonly times?: number
+  /** The option whose limit was met (`timeoutMs`, `threads`), or words. */
   readonly reason?: string
 }
 

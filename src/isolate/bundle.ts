@@ -21,6 +21,8 @@ export interface BundleInput {
   readonly handlers: readonly BundleHandler[]
   /** Bytes of a response's body. */
   readonly outputBytes: number
+  /** Bytes that a request may write to its console. */
+  readonly logBytes: number
 }
 
 /** A bundle. The same input and sources give the same bytes. */
@@ -68,7 +70,7 @@ export async function bundleProgram(input: BundleInput): Promise<Bundle> {
 }
 
 /** Each module is loaded by itself: one that throws breaks its own routes only. */
-function toEntry({ files, handlers, outputBytes }: BundleInput): string {
+function toEntry({ files, handlers, outputBytes, logBytes }: BundleInput): string {
   const modules = files.map((path) => `() => import(${JSON.stringify(path)})`)
   const listed = handlers.map((handler) =>
     JSON.stringify({ name: handler.name, module: handler.file, export: handler.export })
@@ -77,6 +79,7 @@ function toEntry({ files, handlers, outputBytes }: BundleInput): string {
 import { serve } from ${JSON.stringify(fromFileUrl(new URL('serve.ts', GUEST)))}
 serve({
   outputBytes: ${outputBytes},
+  logBytes: ${logBytes},
   renew: __mayflyRenew,
   modules: [${modules.join(', ')}],
   handlers: [${listed.join(', ')}],

@@ -16,7 +16,7 @@ import { toGuestFrame } from './context_to_guest.ts'
 import { ClosedError, QueueFullError } from './ffi/errors.ts'
 import type { BootedProgram, Completion, Machines, MachinesOptions } from './machines.ts'
 import type { IsolateDefaults } from './options.ts'
-import { outcomeError } from './outcome.ts'
+import { type Denied, deniedOf, type Ending, endingOf, outcomeError, outputEnding } from './outcome.ts'
 import { type IsolatedRoute, planPrograms, type Program } from './program.ts'
 import { AnswerError, decodeDescription, decodeResponse } from './response_frame.ts'
 import { toHostError } from './stack.ts'
@@ -28,6 +28,10 @@ export interface IsolationHooks {
   ready?: (program: string, how: Pick<BootedProgram, 'bootMs' | 'settled'>) => void
   /** Every request that came out of a machine, with how it ended. */
   complete?: (program: string, completion: Completion) => void
+  /** After it, for one that ended without its handler's answer. */
+  ended?: (program: string, completion: Completion, ending: Ending) => void
+  /** After it, for each thing that the request was denied. */
+  denied?: (program: string, completion: Completion, denied: Denied) => void
   /** The queue was full. */
   rejected?: (program: string, limit: number) => void
 }
@@ -134,14 +138,24 @@ export async function runIsolated(
   const frame = await toGuestFrame(ctx, handler.index)
   const { plan } = handler.program
   const completion = await submit(isolation, handler, frame)
-  isolation.options.hooks.complete?.(plan.id, completion)
-  if (completion.log.length > 0) writeLog(handler, completion.log)
-  if (completion.outcome !== 'answered') throw outcomeError(plan.options, completion)
+  const { hooks } = isolation.options
+  hooks.complete?.(plan.id, completion)
+  if (completion.log.length > 0) writeLog(handler, completion)
+  if (completion.denials.length > 0 || completion.logDropped > 0) {
+    for (const denied of deniedOf(plan.options, completion)) hooks.denied?.(plan.id, completion, denied)
+  }
+  if (completion.outcome !== 'answered') {
+    hooks.ended?.(plan.id, completion, endingOf(plan.options, completion))
+    throw outcomeError(plan.options, completion)
+  }
   try {
     const limits = { header: HEADER_MAX, body: plan.options.outputBytes }
-    return await toResponse(ctx, decodeResponse(completion.frame, limits), plan.stacks)
+    const answer = decodeResponse(completion.frame, limits)
+    if (answer.head.over === true) hooks.ended?.(plan.id, completion, outputEnding(plan.options))
+    return await toResponse(ctx, answer, plan.stacks)
   } catch (error) {
     if (error instanceof FrameError || error instanceof AnswerError) {
+      hooks.ended?.(plan.id, completion, { kind: 'crash', reason: error.message })
       throw new HttpError(502, 'The isolated handler gave no valid answer', {
         type: 'isolation-crash',
         cause: error,
@@ -204,7 +218,9 @@ function describeHandlers(program: RunningProgram): IsolatedHandler[] {
   })
 }
 
-function writeLog(handler: IsolatedHandler, log: Uint8Array): void {
+function writeLog({ key, program }: IsolatedHandler, { log, logDropped }: Completion): void {
+  const { logBytes } = program.plan.options.limits
   const text = new TextDecoder().decode(log).trimEnd()
-  console.error(`mayfly: isolated ${handler.key}: ${text.replaceAll('\n', '\n  ')}`)
+  const note = logDropped === 0 ? '' : `\nmayfly: its log is over ${logBytes} bytes; the rest was dropped`
+  console.error(`mayfly: isolated ${key}: ${(text + note).replaceAll('\n', '\n  ')}`)
 }

@@ -83,6 +83,8 @@ export interface ResponseHead {
   readonly statusText?: string
   readonly headers?: HeaderPairs
   readonly error?: ErrorData
+  /** The error is that the answer would have been over its limit. */
+  readonly over?: boolean
   /** The response is this view, rendered by the host. */
   readonly view?: {
     readonly name: string

@@ -87,7 +87,7 @@ const METHOD = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 const LIMIT_RULES: Readonly<Record<keyof IsolateLimits, Rule>> = {
   files: integer(64, 65_536),
-  threads: integer(16, 1024),
+  threads: integer(40, 1024),
   mappings: integer(4096, 65_530),
   systemCalls: integer(1, 1_000_000_000),
   logBytes: integer(0, 16 << 20),

@@ -1,9 +1,30 @@
+/** How a request can end without an answer of its handler's, and what it can be denied on the way. */
 import { HttpError } from '../errors/http_error.ts'
-import type { NativeCompletion } from './ffi/native_pool.ts'
+import type { Completion } from './machines.ts'
 import type { ProgramOptions } from './program.ts'
 
+/** A request that ended without its handler's answer. */
+export interface Ending {
+  readonly kind: 'timeout' | 'memory' | 'crash'
+  /** The option whose limit was met, or words about what happened. */
+  readonly reason?: string
+  /** The limit, in the option's unit. */
+  readonly limit?: number
+}
+
+/** Something that a request asked for and did not get; it may have been answered all the same. */
+export interface Denied {
+  /** The option whose limit was met; `call`, `network` or `process` for what there is none of. */
+  readonly reason: string
+  /** The limit, in the option's unit; there is none beside those of options. */
+  readonly limit?: number
+  /** Name of the system call. */
+  readonly call?: string
+  readonly times?: number
+}
+
 /** The answer to a request that its machine did not answer. The program's own words stay in the log. */
-export function outcomeError(options: ProgramOptions, completion: NativeCompletion): HttpError {
+export function outcomeError(options: ProgramOptions, completion: Completion): HttpError {
   const cause = completion.message === '' ? undefined : new Error(completion.message)
   switch (completion.outcome) {
     case 'timeout':
@@ -35,4 +56,39 @@ export function outcomeError(options: ProgramOptions, completion: NativeCompleti
   function fail(status: number, type: string, message: string): HttpError {
     return new HttpError(status, message, { type, cause })
   }
+}
+
+/** What an event tells of a request that its machine did not answer. */
+export function endingOf(options: ProgramOptions, { outcome, message }: Completion): Ending {
+  switch (outcome) {
+    case 'timeout':
+      return { kind: 'timeout', reason: 'timeoutMs', limit: options.timeoutMs }
+    case 'cpu':
+      return { kind: 'timeout', reason: 'cpuMs', limit: options.cpuMs }
+    case 'stuck':
+      return { kind: 'timeout', reason: 'it waits for what can never come' }
+    case 'memory':
+      return { kind: 'memory', reason: 'memoryMb', limit: options.memoryMb }
+    case 'output':
+      return outputEnding(options)
+    case 'calls':
+      return { kind: 'crash', reason: 'systemCalls', limit: options.limits.systemCalls }
+    default:
+      return message === '' ? { kind: 'crash' } : { kind: 'crash', reason: message }
+  }
+}
+
+/** What an event tells of an answer over `outputBytes`, whoever found out. */
+export function outputEnding({ outputBytes }: ProgramOptions): Ending {
+  return { kind: 'crash', reason: 'outputBytes', limit: outputBytes }
+}
+
+/** What a request was denied: refused system calls, and the rest of its log. */
+export function deniedOf({ limits }: ProgramOptions, { denials, logDropped }: Completion): readonly Denied[] {
+  const denied: Denied[] = denials.map((denial) => {
+    const limit = (limits as Readonly<Record<string, number | undefined>>)[denial.reason]
+    return limit === undefined ? denial : { ...denial, limit }
+  })
+  if (logDropped > 0) denied.push({ reason: 'logBytes', limit: limits.logBytes })
+  return denied
 }

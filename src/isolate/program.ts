@@ -166,6 +166,7 @@ async function toProgram(
     files: members.map(({ route }) => route.path),
     handlers: listed,
     outputBytes: options.outputBytes,
+    logBytes: options.limits.logBytes,
   })
   const args = guestArguments(options, GUEST_PATH)
   const env = guestEnvironment(options, readEnv)

@@ -67,14 +67,20 @@ function parse(text: string): Record<string, unknown> {
 }
 
 function toResponseHead(head: Record<string, unknown>): ResponseHead {
-  const { error, view, pending, session, state, setStatus } = head
+  const { error, over, view, pending, session, state, setStatus } = head
   const common = {
     ...(pending === undefined ? {} : { pending: toPending(pending) }),
     ...(session === undefined ? {} : { session: toSession(session) }),
     ...(state === undefined ? {} : { state: withoutPrototype(record('state', state)) }),
     ...(setStatus === undefined ? {} : { setStatus: status('setStatus', setStatus) }),
   }
-  if (error !== undefined) return { ...common, error: toError(error, 0) }
+  if (error !== undefined) {
+    return {
+      ...common,
+      error: toError(error, 0),
+      ...(over === undefined ? {} : { over: flag('over', over) }),
+    }
+  }
   if (view !== undefined) return { ...common, view: toView(view) }
   const { statusText } = head
   return {

@@ -5,7 +5,12 @@ import { ProgramError, stopBundler } from '../../src/isolate/compiler.ts'
 import { ask, withGuest, withRoutes } from './guest_process.ts'
 
 function bundle(path: string) {
-  return bundleProgram({ files: [path], handlers: [{ name: 'a', file: 0, export: 'GET' }], outputBytes: 100 })
+  return bundleProgram({
+    files: [path],
+    handlers: [{ name: 'a', file: 0, export: 'GET' }],
+    outputBytes: 100,
+    logBytes: 100,
+  })
 }
 
 Deno.test('a bundle is the same bytes each time and holds no host code', async () => {

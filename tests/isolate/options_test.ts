@@ -207,9 +207,9 @@ Deno.test('resolveIsolateOptions fills in defaults, the router before its own', 
   }
   const each = resolveIsolateOptions('a.ts', { limits: { files: 64, logBytes: undefined } }, {
     cpuMs: 7,
-    limits: { files: 65, threads: 16, logBytes: 0 },
+    limits: { files: 65, threads: 40, logBytes: 0 },
   })
-  assertEquals(each, { ...own, cpuMs: 7, limits: { ...limits, files: 64, threads: 16, logBytes: 0 } })
+  assertEquals(each, { ...own, cpuMs: 7, limits: { ...limits, files: 64, threads: 40, logBytes: 0 } })
 })
 
 Deno.test('resolveIsolateOptions names every fault with the value and what is wanted', () => {

@@ -31,7 +31,12 @@ Deno.test("renewed modules of both kinds begin anew, and only the application's"
     await Deno.writeTextFile(join(folder, 'route.ts'), MODULE)
     await Deno.writeTextFile(join(folder, 'helper.cjs'), HELPER)
     const handlers = [{ name: 'route.ts GET', file: 0, export: 'GET' }]
-    const bundle = await bundleProgram({ files: [join(folder, 'route.ts')], handlers, outputBytes: 1 })
+    const bundle = await bundleProgram({
+      files: [join(folder, 'route.ts')],
+      handlers,
+      outputBytes: 1,
+      logBytes: 1,
+    })
     const code = new TextDecoder().decode(bundle.code)
     const { renew, modules } = await loadEntry(code)
     const call = async () => ((await modules[0]()).GET as () => number[])()

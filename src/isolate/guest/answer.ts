@@ -29,18 +29,29 @@ export function answer(ctx: GuestContext, response: Response, limit: number): vo
   const head = leavesNothing(ctx)
     ? PLAIN_HEADERS[contentType]
     : encodeHead({ status: 200, headers: [['content-type', contentType]], ...collect(ctx) })
-  if (!writeText(head, content, limit)) return answerError(ctx, tooMuch(limit))
+  if (!writeText(head, content, limit)) return answerOver(ctx, limit)
   ctx.answered = true
 }
 
 /** Writes the answer of an error, unless the request has been answered. */
 export function answerError(ctx: GuestContext, error: unknown): void {
+  writeError(ctx, { error: toErrorData(error) })
+}
+
+/** The error of an answer over its limit: 502, as what came is no answer. */
+function answerOver(ctx: GuestContext, limit: number): void {
+  const error = new HttpError(502, `The isolated handler's answer is over the limit of ${limit} bytes`, {
+    type: 'isolation-output',
+  })
+  writeError(ctx, { error: toErrorData(error), over: true })
+}
+
+function writeError(ctx: GuestContext, error: Pick<ResponseHead, 'error' | 'over'>): void {
   if (ctx.answered) return
   ctx.answered = true
-  const head = { error: toErrorData(error), ...collect(ctx), ...statusOf(ctx) }
-  if (writeBytes(encodeHead(head), NOTHING, 0)) return
+  if (writeBytes(encodeHead({ ...error, ...collect(ctx), ...statusOf(ctx) }), NOTHING, 0)) return
   // What the handler collected is over the limit of a header.
-  writeBytes(encodeHead({ error: toErrorData(error) }), NOTHING, 0)
+  writeBytes(encodeHead(error), NOTHING, 0)
 }
 
 /** Writes the answer to a control frame. */
@@ -64,7 +75,7 @@ async function answerReal(ctx: GuestContext, response: Response, limit: number):
     throw new RangeError(`Cannot answer with status ${status} from an isolated handler: want 200 to 599`)
   }
   if (ctx.answered) return
-  if (!writeBytes(encodeHead(head), body, limit)) return answerError(ctx, tooMuch(limit))
+  if (!writeBytes(encodeHead(head), body, limit)) return answerOver(ctx, limit)
   ctx.answered = true
 }
 
@@ -101,7 +112,7 @@ function answerView(ctx: GuestContext, response: ViewResponse, limit: number): v
     ...collect(ctx),
     ...statusOf(ctx),
   }
-  if (!writeText(encodeHead(head), JSON.stringify(data), limit)) return answerError(ctx, tooMuch(limit))
+  if (!writeText(encodeHead(head), JSON.stringify(data), limit)) return answerOver(ctx, limit)
   ctx.answered = true
 }
 
@@ -137,11 +148,4 @@ function changedState(bag: Record<string, unknown>, before: string): Record<stri
 
 function encodeHead(head: ResponseHead): Uint8Array {
   return encoder.encode(JSON.stringify(head))
-}
-
-/** The output limit's error: 502, as what came is no answer. */
-function tooMuch(limit: number): HttpError {
-  return new HttpError(502, `The isolated handler's answer is over the limit of ${limit} bytes`, {
-    type: 'isolation-output',
-  })
 }

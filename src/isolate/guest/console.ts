@@ -1,16 +1,20 @@
 /** The guest's console. Everything goes to fd 2, as fd 1 carries frames, and no more than a request's share of it. */
 import { Console } from 'node:console'
 
-/** Bytes that one request may write to the console. */
-export const CONSOLE_BYTES = 65_536
-
 const encoder = new TextEncoder()
 const { stderr } = Deno
-let left = CONSOLE_BYTES
+/** Bytes that one request may write to the console; the host counts by itself what is over. */
+let share = 65_536
+let left = share
+
+/** Sets every request's share. */
+export function limitConsole(bytes: number): void {
+  share = bytes
+}
 
 /** Gives the next request its share. */
 export function openConsole(): void {
-  left = CONSOLE_BYTES
+  left = share
 }
 
 /** Replaces the console, and the other ways to standard output by those to standard error. */
@@ -29,14 +33,9 @@ export function installConsole(): void {
 
 function write(text: string): boolean {
   if (left < 0) return true
-  let bytes = encoder.encode(text)
+  // One byte over the share tells the host that there was more.
+  const bytes = encoder.encode(text).subarray(0, left + 1)
   left -= bytes.length
-  if (left < 0) {
-    bytes = encoder.encode(
-      `mayfly: a request wrote over ${CONSOLE_BYTES} bytes to the console; the rest is dropped\n`,
-    )
-    left = -1
-  }
   for (let sent = 0; sent < bytes.length;) sent += stderr.writeSync(bytes.subarray(sent))
   return true
 }

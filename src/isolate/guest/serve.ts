@@ -2,7 +2,7 @@
 import type { ContextHost } from '../../context/state.ts'
 import type { DescribeHead, DrawHead, ErrorData, RenewHead, RequestHead } from '../message.ts'
 import { answer, answerControl, answerError } from './answer.ts'
-import { openConsole } from './console.ts'
+import { limitConsole, openConsole } from './console.ts'
 import { createGuestHost, GuestContext } from './context.ts'
 import { toErrorData } from './errors.ts'
 import { readRequestFrame } from './frames.ts'
@@ -22,6 +22,7 @@ export interface HandlerEntry {
 /** What the bundle's entry hands over. */
 export interface ProgramEntry {
   readonly outputBytes: number
+  readonly logBytes: number
   /** Makes the modules run again when they are next loaded. */
   readonly renew: () => void
   readonly modules: readonly (() => Promise<Record<string, unknown>>)[]
@@ -52,6 +53,7 @@ interface Guest {
 /** Loads the modules, each by itself so that a broken one breaks its own routes only, and answers frames until fd 0 ends. */
 export async function serve(entry: ProgramEntry): Promise<void> {
   installLazyResponse()
+  limitConsole(entry.logBytes)
   const guest: Guest = {
     entry,
     host: createGuestHost(),

@@ -40,7 +40,7 @@ calls! {
     vmsplice 278, utimensat 280, epoll_pwait 281, timerfd_create 283, eventfd 284, fallocate 285,
     timerfd_settime 286, timerfd_gettime 287, accept4 288, signalfd4 289, eventfd2 290, epoll_create1 291,
     dup3 292, pipe2 293, inotify_init1 294, preadv 295, pwritev 296, rt_tgsigqueueinfo 297, prlimit64 302,
-    getcpu 309, sched_setattr 314, sched_getattr 315, renameat2 316, seccomp 317, getrandom 318,
+    getcpu 309, process_vm_readv 310, process_vm_writev 311, sched_setattr 314, sched_getattr 315, renameat2 316, seccomp 317, getrandom 318,
     memfd_create 319, userfaultfd 323, membarrier 324, mlock2 325, copy_file_range 326, preadv2 327,
     pwritev2 328, pkey_mprotect 329, pkey_alloc 330, pkey_free 331, statx 332, rseq 334, io_uring_setup 425,
     clone3 435, close_range 436, openat2 437, faccessat2 439, epoll_pwait2 441, landlock_create_ruleset 444,
