@@ -2,6 +2,7 @@
 
 mod bench;
 mod doctor;
+mod leak;
 mod run;
 
 use std::process::ExitCode;
@@ -14,6 +15,7 @@ usage: mayfly-vm COMMAND
       --memory MIB       guest memory (1024)
       --mount PATH       a file or directory that the program may read
       --env NAME=VALUE   a variable of its environment, which is empty otherwise
+  leak-check [--json]   plant secrets, reset, search everything; see leak-check --help
   doctor   say which boundary this host gives, or what is missing
   bench [--deno PATH] [--json]   measure round trip, fault, fork, reset and their floor; with the deno binary, requests too
 ";
@@ -28,6 +30,21 @@ fn main() -> ExitCode {
                 ExitCode::from(2)
             }
         },
+        Some("leak-check") => match &arguments[1..] {
+            [help] if help == "--help" => {
+                print!("{}", leak::HELP);
+                ExitCode::SUCCESS
+            }
+            rest => match leak::Options::parse(rest) {
+                Ok(options) => leak::check(&options),
+                Err(wrong) => {
+                    eprintln!("mayfly-vm: {wrong}");
+                    ExitCode::from(2)
+                }
+            },
+        },
+        // What this binary does when the check runs it in a machine.
+        Some(leak::PLANTER) => leak::plant(),
         Some("doctor") => doctor::doctor(),
         Some("bench") => match bench::Options::parse(&arguments[1..]) {
             Ok(options) => report(bench::bench(&options).map(|()| ExitCode::SUCCESS)),

@@ -12,6 +12,7 @@
 mod compare;
 mod exits;
 mod inspect;
+mod selectors;
 mod setup;
 
 use std::cell::Cell;
@@ -241,6 +242,9 @@ impl Vcpu {
                 break Left::Kicked;
             }
             let exit = self.fd.run();
+            if self.entry == Entry::Ring3 {
+                selectors::make_null();
+            }
             let exit = match exit {
                 Ok(VcpuExit::IoOut(port, [_])) => Ok(Some(Left::ByPort(port))),
                 Ok(VcpuExit::IoIn(SYSCALL_PORT, _)) if self.entry == Entry::Ring3 => Ok(Some(Left::Reading)),

@@ -292,3 +292,27 @@ fn kick_between_page_faults_loses_none() {
     }
     assert!(faults >= 1200 && kicks >= 10, "{faults} faults, {kicks} kicks");
 }
+
+#[test]
+fn segment_selectors_of_the_program_do_not_stay_in_the_thread() {
+    let Some(host) = host() else { return };
+    let selectors = || {
+        let mut all = [0_u16; 4];
+        // SAFETY: stores of four registers into an array of four words.
+        unsafe {
+            std::arch::asm!(
+                "mov [{0}], ds", "mov [{0} + 2], es", "mov [{0} + 4], fs", "mov [{0} + 6], gs",
+                in(reg) all.as_mut_ptr(),
+            );
+        }
+        all
+    };
+    let before = selectors();
+    // mov $0x2b,%eax; mov %eax,%ds; %es; %fs; %gs; syscall
+    let code = [
+        0xb8, 0x2b, 0, 0, 0, 0x8e, 0xd8, 0x8e, 0xc0, 0x8e, 0xe0, 0x8e, 0xe8, 0x0f, 0x05,
+    ];
+    let mut vm = machine(&host, &code);
+    assert_eq!(vm.run(&mut patient()).unwrap(), Exit::Syscall);
+    assert_eq!(selectors(), before);
+}
