@@ -3,7 +3,7 @@
 use std::io;
 
 use kvm_bindings::{CpuId, KVM_MAX_CPUID_ENTRIES};
-use kvm_ioctls::{Cap, Kvm};
+use kvm_ioctls::{Cap, Kvm, VmFd};
 
 use crate::error::{Error, Result, Unavailable, kvm};
 use crate::probe::{self, Entry, Flavour};
@@ -121,10 +121,22 @@ impl Host {
         (self.leaf(1, 0)[3], fsgsbase)
     }
 
+    /// An empty machine. KVM gives up on one when a signal comes meanwhile, such as an alarm's: then again.
+    pub(crate) fn create_machine(&self) -> Result<VmFd> {
+        const TRIES: u32 = 1000;
+        for _ in 0..TRIES {
+            match self.kvm.create_vm() {
+                Err(e) if e.errno() == libc::EINTR => {}
+                other => return other.map_err(kvm("create a machine")),
+            }
+        }
+        self.kvm.create_vm().map_err(kvm("create a machine"))
+    }
+
     /// Nanoseconds per tick of the guest's counter as a 32.32 fixed-point number.
     pub fn nanoseconds_per_tick_32(&self) -> Result<u64> {
         // KVM says the rate in kHz for a vCPU only; any machine's will do.
-        let vm = self.kvm.create_vm().map_err(kvm("create a machine"))?;
+        let vm = self.create_machine()?;
         let khz = vm
             .create_vcpu(0)
             .map_err(kvm("create a vCPU"))?

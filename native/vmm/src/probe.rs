@@ -64,7 +64,7 @@ pub(crate) fn flavour(host: &Host) -> Result<Flavour> {
 /// Runs one `syscall` from ring 3 with a stub page that every flavour can execute, and looks at the ring at the exit. The
 /// wrong stub would fail open on hardware (the program would go on in ring 0), hence no guess and no environment variable.
 fn entry(host: &Host) -> Result<Entry> {
-    let vm = host.kvm().create_vm().map_err(kvm("create the probe machine"))?;
+    let vm = host.create_machine()?;
     let mut memory = Memory::new(Mapping::anonymous(LOW_END as usize)?);
     stubs::install(&mut memory, Entry::Ring3)?;
     for (table, below) in [(PML4, LOW_PDPT), (LOW_PDPT, LOW_PD), (LOW_PD, LOW_PT)] {

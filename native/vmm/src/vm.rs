@@ -13,7 +13,7 @@ use kvm_ioctls::VmFd;
 
 use crate::alarm::Alarm;
 use crate::dirty::push_run;
-use crate::error::{Error, Result, kvm};
+use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::layout::{PAGE, page_up};
 use crate::memory::{FileId, HostFile, Memory};
@@ -67,7 +67,7 @@ impl Vm {
     }
 
     fn build(host: &Arc<Host>, space: Space, kind: Kind, covered: u64) -> Result<Vm> {
-        let fd = host.kvm().create_vm().map_err(kvm("create a machine"))?;
+        let fd = host.create_machine()?;
         disable_quirks(&fd);
         let vcpu = Vcpu::new(host, &fd)?;
         let mut vm = Vm {

@@ -206,4 +206,30 @@ fn the_tables_addresses_are_hidden_where_the_cpu_can() {
         // What it would see are the host's or our own low addresses; neither leads anywhere from ring 3.
         Entry::Ring0 | Entry::Ring3 => assert_eq!(exit, Exit::Syscall),
     }
+
+#[test]
+fn a_machine_is_made_though_signals_come() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    extern "C" fn nothing(_: i32) {}
+    let host = match Host::open() {
+        Ok(host) => Arc::new(host),
+        Err(e) => return eprintln!("SKIPPED: {e}"),
+    };
+    // SAFETY: a handler that does nothing; no test but this one sends the signal.
+    let (made, thread) = unsafe {
+        libc::signal(libc::SIGUSR2, nothing as extern "C" fn(i32) as libc::sighandler_t);
+        (AtomicBool::new(false), libc::pthread_self())
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !made.load(Ordering::Relaxed) {
+                // SAFETY: the scope's own thread lives.
+                unsafe { libc::pthread_kill(thread, libc::SIGUSR2) };
+                std::thread::sleep(std::time::Duration::from_micros(50));
+            }
+        });
+        let all: Result<Vec<Vm>> = (0..40).map(|_| Vm::new(&host, 1 << 20)).collect();
+        made.store(true, Ordering::Relaxed);
+        assert_eq!(all.unwrap().len(), 40);
+    });
 }
