@@ -218,6 +218,9 @@ pub fn finish(level: u64, fsgsbase: bool, ending: u64, page: u64) -> ! {
             "mov eax, 158", "mov edi, 0x1002", "mov rsi, r12", "syscall",
             "mov eax, 158", "mov edi, 0x1001", "mov rsi, r13", "syscall",
             "7:",
+            // KVM holds its translation now, whatever was flushed since it got another frame.
+            "mov rax, [rip + {remapped}]",
+            "mov al, [rax]",
             "mov al, [r10]",
             // DF and ID.
             "pushfq",
@@ -241,7 +244,7 @@ pub fn finish(level: u64, fsgsbase: bool, ending: u64, page: u64) -> ! {
             "mov edx, 16",
             "syscall",
             "ud2",
-            selector = const SELECTOR, s = sym SELECTORS,
+            remapped = sym super::REMAPPED, selector = const SELECTOR, s = sym SELECTORS,
             g = sym GENERAL, cw = sym CONTROL_WORD, mx = sym MXCSR, answer = sym ANSWER,
             in("rsi") LOAD.at(), in("rcx") level, in("r8") u64::from(fsgsbase), in("r9") ending, in("r10") page,
             options(noreturn),
