@@ -138,8 +138,9 @@ impl Vm {
             return Ok(());
         }
         if left_out == Some(ResetStep::Flush) {
-            // Or the next entry would flush: the second line of defence.
+            // Or the next entry would flush, and debug builds would stop there: the second and the third line of defence.
             self.space.take_stale();
+            self.flushed = self.space.went_stale();
             self.flushed = self.space.went_stale();
             return Ok(());
         }
