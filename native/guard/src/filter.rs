@@ -45,6 +45,8 @@ const KVM_REQUESTS: [u32; 21] = [
     0x8080_aea1, // KVM_GET_DEBUGREGS
     0x4018_aee1, // KVM_SET_DEVICE_ATTR
 ];
+/// `ARCH_SET_GS`, `ARCH_SET_FS`, `ARCH_GET_FS`, `ARCH_GET_GS`.
+const ARCH_BASES: [u64; 4] = [0x1001, 0x1002, 0x1003, 0x1004];
 /// `PAGEMAP_SCAN`.
 const PAGE_MAP_SCAN: u32 = 0xc060_6610;
 
@@ -103,6 +105,8 @@ fn compile(filter: Filter) -> Result<BpfProgram, seccompiler::BackendError> {
     for request in KVM_REQUESTS {
         ioctls.push(all(vec![equal(1, request.into())?])?);
     }
+    let base_codes = ARCH_BASES.map(|code| all(vec![equal(0, code)?]));
+    let base_codes = base_codes.into_iter().collect::<Result<Vec<_>, _>>()?;
     let page_map = equal(0, filter.page_map as u32 as u64)?;
     ioctls.push(all(vec![equal(1, PAGE_MAP_SCAN.into())?, page_map.clone()])?);
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = PLAIN.map(|call| (call, Vec::new())).into();
@@ -116,6 +120,8 @@ fn compile(filter: Filter) -> Result<BpfProgram, seccompiler::BackendError> {
             vec![all(vec![equal(3, libc::MREMAP_MAYMOVE as u64)?])?],
         ),
         (libc::SYS_pread64, vec![all(vec![page_map])?]),
+        // A program under PVM that loaded FS or GS changed this thread's: `vmm` puts the selector back, and the base with it.
+        (libc::SYS_arch_prctl, base_codes),
         // Debug builds look at a descriptor before they close it.
         (libc::SYS_fcntl, vec![all(vec![equal(1, libc::F_GETFD as u64)?])?]),
         // The last words of a crash that cannot be contained, and the signal behind them.

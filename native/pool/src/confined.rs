@@ -107,3 +107,35 @@ pub fn run_confined<T: Send>(name: &str, body: impl FnOnce(&mut Alarm) -> T + Se
         Ok(body(&mut alarm))
     })?
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mayfly_vmm::{Backing, Exit, Host, Protection, Registers, USER_START, Vm, monotonic_ns};
+
+    #[test]
+    fn a_program_that_loads_segment_selectors_does_not_cost_the_thread() {
+        let host = match Host::open() {
+            Ok(host) => Arc::new(host),
+            Err(Error::Unavailable(u)) => return eprintln!("SKIPPED: {}; {}", u.reason, u.mend),
+            Err(e) => panic!("{e}"),
+        };
+        // 1: mov $0x2b,%eax; mov %eax,%ds; %es; %fs; %gs; syscall; jmp 1b
+        let code = [
+            0xb8, 0x2b, 0, 0, 0, 0x8e, 0xd8, 0x8e, 0xc0, 0x8e, 0xe0, 0x8e, 0xe8, 0x0f, 0x05, 0xeb, 0xef,
+        ];
+        let mut vm = Vm::new(&host, 1 << 20).unwrap();
+        vm.space()
+            .map(USER_START, 1, Backing::Bytes(&code), Protection::READ_EXECUTE)
+            .unwrap();
+        vm.set_registers(&Registers {
+            rip: USER_START,
+            ..Default::default()
+        });
+        let exits = run_confined("selectors", |alarm| {
+            alarm.set(Some(monotonic_ns() + 60_000_000_000)).unwrap();
+            [(); 3].map(|()| vm.run(alarm).unwrap())
+        });
+        assert_eq!(exits.unwrap(), [Exit::Syscall; 3]);
+    }
+}
