@@ -48,7 +48,7 @@ export function outcomeError(options: ProgramOptions, completion: Completion): H
     case 'misbehaved':
       return fail(502, 'isolation-crash', 'The handler gave no valid answer')
     case 'failed':
-      return fail(502, 'isolation-crash', 'The virtual machine failed')
+      return fail(502, 'isolation-crash', 'What runs the handler failed')
     case 'answered':
       throw new TypeError('Cannot make an error of a request that was answered: want another outcome')
   }

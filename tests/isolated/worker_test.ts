@@ -182,20 +182,27 @@ Deno.test('requests wait in a bounded queue, and get their own answers', async (
 
 Deno.test('close lets requests out and leaves no process and no file', async () => {
   const site = createWorkerSite('limits')
-  const folders = () =>
-    [...Deno.readDirSync('/tmp')].filter(({ name }) => /^mayfly-[0-9a-f]/.test(name)).length
-  const [before, processes] = [folders(), childrenOf(Deno.pid)]
-  await withSite(site, async ({ ask, close }) => {
-    assertEquals((await ask('/quick')).text, 'done')
-    assert(childrenOf(Deno.pid) > processes, 'no process was seen: the test shows nothing')
-    const pending = ask('/slow?ms=100')
-    await new Promise((resolve) => setTimeout(resolve, 20))
-    await close()
-    assertEquals((await pending).text, 'done')
-    // And it serves anew.
-    assertEquals((await ask('/quick')).text, 'done')
-  })
-  assertEquals([folders(), childrenOf(Deno.pid)], [before, processes])
+  const temporary = await Deno.makeTempDir()
+  const before = Deno.env.get('TMPDIR')
+  Deno.env.set('TMPDIR', temporary)
+  try {
+    const processes = childrenOf(Deno.pid)
+    await withSite(site, async ({ ask, close }) => {
+      assertEquals((await ask('/quick')).text, 'done')
+      assert(childrenOf(Deno.pid) > processes, 'no process was seen: the test shows nothing')
+      const pending = ask('/slow?ms=100')
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      await close()
+      assertEquals((await pending).text, 'done')
+      // And it serves anew.
+      assertEquals((await ask('/quick')).text, 'done')
+    })
+    assertEquals([[...Deno.readDirSync(temporary)], childrenOf(Deno.pid)], [[], processes])
+  } finally {
+    if (before === undefined) Deno.env.delete('TMPDIR')
+    else Deno.env.set('TMPDIR', before)
+    await Deno.remove(temporary, { recursive: true })
+  }
 })
 
 Deno.test('a saved file swaps its program without a failed request, and a broken one keeps the last', async () => {

@@ -183,8 +183,8 @@ function pause(ms: number): Promise<void> {
 
 function spawn({ args, env, dataBytes, cpuSeconds, files }: GuestCommand): Deno.ChildProcess {
   const limits = [
-    // What ends the server by the terminal is not meant for it: requests under way are let out first.
-    `trap '' INT HUP QUIT`,
+    // What ends the server, by the terminal or with all its group, is not meant for it: requests under way are let out first.
+    `trap '' INT HUP QUIT TERM`,
     'ulimit -c 0',
     `ulimit -n ${files}`,
     `ulimit -d ${Math.ceil(dataBytes / 1024)}`,
