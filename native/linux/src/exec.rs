@@ -6,7 +6,7 @@ use crate::elf::{self, ElfError, Program};
 use crate::errno::Errno;
 use crate::host_file::HostFile;
 use crate::kernel::{Kernel, UID};
-use crate::machine::{Machine, PAGE, Protection, Registers};
+use crate::machine::{Machine, PAGE, Protection, Registers, USER_END};
 use crate::signal::{FIXED_FLAGS, FRAME_BYTES};
 use crate::space::{Access, Place, STACK_BYTES, STACK_TOP, Wanted};
 use crate::vdso;
@@ -92,6 +92,10 @@ impl Kernel {
             return Err(ExecError::Arguments(STRINGS_MAX));
         }
         let (file, node) = self.program_file(&what.path)?;
+        let first = |entry: u64, base: u64, path: &str| {
+            let first = entry.checked_add(base).filter(|&first| first < USER_END);
+            first.ok_or_else(|| ExecError::File(path.to_owned(), Errno::ENOEXEC))
+        };
         let format = |path: &str| {
             let path = path.to_owned();
             move |error| ExecError::Format(path.clone(), error)
@@ -99,7 +103,7 @@ impl Kernel {
         let program = elf::parse(file.bytes()).map_err(format(&what.path))?;
         let base = if program.relocatable { PROGRAM_BASE } else { 0 };
         self.load(m, &program, &file, base, &what.path, node)?;
-        let (mut entry, mut interpreter_base) = (program.entry + base, 0);
+        let (mut entry, mut interpreter_base) = (first(program.entry, base, &what.path)?, 0);
         if let Some(path) = &program.interpreter {
             let path = String::from_utf8_lossy(path).into_owned();
             let (file, node) = self.program_file(&path)?;
@@ -112,7 +116,7 @@ impl Kernel {
                 .filter(|base| interpreter.relocatable && base.checked_add(start).is_some())
                 .ok_or_else(|| ExecError::File(path.clone(), Errno::ENOEXEC))?;
             self.load(m, &interpreter, &file, interpreter_base, &path, node)?;
-            entry = interpreter.entry + interpreter_base;
+            entry = first(interpreter.entry, interpreter_base, &path)?;
         }
         self.map_vdso(m).map_err(ExecError::Memory)?;
         self.space

@@ -3,6 +3,7 @@
 //! A description knows whether it can be read or written now; nothing pushes. Who waits is asked again when the scheduler runs. An edge
 //! (EPOLLET) is a count of what has happened to a description, compared with the count at the last report.
 
+mod audit;
 mod ready;
 mod streams;
 

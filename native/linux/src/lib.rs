@@ -51,6 +51,7 @@
 #![forbid(unsafe_code)]
 
 pub mod action;
+mod audit;
 pub mod calls;
 pub mod clock;
 mod delivery;

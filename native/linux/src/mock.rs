@@ -1,13 +1,14 @@
 //! A machine of plain Rust data, for tests and fuzzing: pages in a map, registers in a struct.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::machine::{Backing, Machine, OutOfMemory, PAGE, PageFault, PageState, Protection, Registers};
 
-/// One mapped page.
+/// One mapped page. Clones of a machine share its bytes until one of them writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Page {
-    bytes: Box<[u8]>,
+    bytes: Arc<[u8]>,
     protection: Protection,
     shared: bool,
 }
@@ -45,7 +46,7 @@ impl MockMachine {
 
     /// Lets so many ticks pass.
     pub fn pass(&mut self, ticks: u64) {
-        self.ticks += ticks;
+        self.ticks = self.ticks.saturating_add(ticks);
     }
 
     /// Protection of a mapped page.
@@ -58,6 +59,13 @@ impl MockMachine {
     #[must_use]
     pub fn mapped(&self) -> usize {
         self.pages.len()
+    }
+
+    /// Every mapped page with its protection, and whether it is shared.
+    pub fn pages(&self) -> impl Iterator<Item = (u64, Protection, bool)> {
+        self.pages
+            .iter()
+            .map(|(&page, one)| (page, one.protection, one.shared))
     }
 
     fn range_mut(&mut self, start: u64, pages: u64) -> impl Iterator<Item = (&u64, &mut Page)> {
@@ -87,7 +95,8 @@ impl MockMachine {
         Self::each_part(address, from.len(), |page, inside, done, part| {
             match self.pages.get_mut(&page) {
                 Some(page) if !page.shared && (forced || page.protection.write) => {
-                    page.bytes[inside..inside + part].copy_from_slice(&from[done..done + part]);
+                    Arc::make_mut(&mut page.bytes)[inside..inside + part]
+                        .copy_from_slice(&from[done..done + part]);
                     true
                 }
                 _ => false,
@@ -184,7 +193,7 @@ impl Machine for MockMachine {
     fn discard(&mut self, start: u64, pages: u64) {
         self.range_mut(start, pages)
             .filter(|(_, page)| !page.shared)
-            .for_each(|(_, page)| page.bytes.fill(0));
+            .for_each(|(_, page)| Arc::make_mut(&mut page.bytes).fill(0));
     }
 
     fn make_private(&mut self, page: u64, protection: Protection) -> Result<(), OutOfMemory> {
@@ -251,7 +260,7 @@ impl Machine for MockMachine {
     }
 
     fn ticks(&mut self) -> u64 {
-        self.ticks += 1000;
+        self.ticks = self.ticks.saturating_add(1000);
         self.ticks
     }
 }

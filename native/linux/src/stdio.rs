@@ -132,6 +132,18 @@ impl Stdio {
         std::mem::take(&mut self.log)
     }
 
+    /// Checks the limits.
+    pub(crate) fn audit(&self) -> Result<(), String> {
+        let (output, log) = (self.output.len(), self.log.len());
+        let within = output <= self.limits.output && log <= self.limits.log;
+        crate::audit::ensure(within && self.consumed <= self.input.len(), || {
+            format!(
+                "{output} bytes of output and {log} of log wait, wanted at most {:?}",
+                self.limits
+            )
+        })
+    }
+
     /// Whether every byte on fd 1 is for a person, not in frames.
     #[must_use]
     pub fn is_stream(&self) -> bool {

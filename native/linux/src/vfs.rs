@@ -1,6 +1,7 @@
 //! The guest's file system: a tree in memory. Host files appear where a mount named them, read-only; `/tmp` and whatever else was made
 //! writable holds bytes of this guest only. No path of the host is ever opened from here.
 
+mod audit;
 mod change;
 mod content;
 mod mounts;

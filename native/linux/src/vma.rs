@@ -1,5 +1,7 @@
 //! The map of a guest's address space: which ranges exist, with which access, holding what. Ranges only; pages are the machine's.
 
+mod audit;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;

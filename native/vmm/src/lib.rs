@@ -23,6 +23,8 @@ mod alarm;
 mod dirty;
 mod error;
 mod frames;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod holdings;
 mod host;
 mod layout;

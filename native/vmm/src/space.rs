@@ -9,6 +9,8 @@
 
 mod audit;
 mod frame_set;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzing;
 mod rewind;
 mod tables;
 
@@ -201,13 +203,7 @@ impl Space {
                 }
                 Backing::File(file, page) => {
                     let frame = self.memory.file_page(file, page.saturating_add(i as u64))?;
-                    Pte::page(
-                        frame,
-                        Protection {
-                            write: false,
-                            ..protection
-                        },
-                    )
+                    Pte::page(frame, of_file(protection))
                 }
             };
             self.set(slot, entry);
@@ -233,15 +229,10 @@ impl Space {
         let mut at = start;
         while let Some((address, slot, entry)) = self.next_mapped(at, end) {
             let frame = entry.frame();
-            let write = protection.write && frame < FILES;
             let allowed = if frame < FILES {
                 protection
             } else {
-                Protection {
-                    write,
-                    read: protection.any(),
-                    ..protection
-                }
+                of_file(protection)
             };
             self.set(slot, Pte::page(frame, allowed));
             at = address + PAGE;
@@ -361,6 +352,15 @@ impl Space {
             done += n;
         }
         Ok(())
+    }
+}
+
+/// The rights of a file's page that is to have these: no stores, and loads where there is any right.
+fn of_file(protection: Protection) -> Protection {
+    Protection {
+        read: protection.any(),
+        write: false,
+        ..protection
     }
 }
 

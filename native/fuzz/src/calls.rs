@@ -1,0 +1,198 @@
+//! The system-call layer: any calls, stores, faults and waits on a forked kernel over a machine of plain data.
+//!
+//! What must hold:
+//! - nothing panics, and after each step every table is within its limits and agrees with the others (`Kernel::audit`);
+//! - what the machine has mapped is what the mappings allow (`Kernel::audit_pages`);
+//! - no step allocates more than a few times what the limits let a guest hold;
+//! - after a restore every table equals the snapshot's, and the same steps end the same way: no state is left that tables do not show.
+
+mod guest;
+mod step;
+
+use std::cell::RefCell;
+use std::sync::OnceLock;
+
+use mayfly_linux::action::Action;
+use mayfly_linux::calls::number;
+use mayfly_linux::clock::ClockBase;
+use mayfly_linux::kernel::Request;
+use mayfly_linux::machine::{Machine, Registers, USER_END};
+use mayfly_linux::mock::MockMachine;
+use mayfly_linux::stdio::OutputMode;
+use mayfly_wire::Limits;
+
+use crate::Input;
+use crate::meter::measure;
+pub(crate) use guest::CLOCK;
+use guest::{Guest, set_call};
+use step::{Step, Waiting, World};
+
+/// Most steps of a run.
+const STEPS_MAX: usize = 120;
+/// Most bytes that one step may allocate, those it frees included. A call copies at most 4 MiB at a time.
+const STEP_BYTES: usize = 24 << 20;
+/// Most allocations of one step.
+const STEP_ALLOCATIONS: usize = 20_000;
+
+thread_local! {
+    /// Guests at their snapshots, by the lowest bits of an input's first byte. A run that panics leaves its place empty.
+    static GUESTS: RefCell<[Option<Guest>; 4]> = const { RefCell::new([const { None }; 4]) };
+}
+
+/// The first byte chooses the guest, the rest its steps.
+pub fn run(data: &[u8]) {
+    let Some((&choice, steps)) = data.split_first() else {
+        return;
+    };
+    let place = usize::from(choice % 4);
+    let kept = GUESTS.with_borrow_mut(|guests| guests[place].take());
+    let mut guest = kept.unwrap_or_else(|| {
+        let framed = OutputMode::Framed(Limits {
+            header: 1000,
+            body: 5000,
+        });
+        Guest::new(
+            if choice & 1 == 0 {
+                OutputMode::Stream
+            } else {
+                framed
+            },
+            choice & 2 == 0,
+        )
+    });
+    let first = go(&mut guest, steps);
+    let second = go(&mut guest, steps);
+    assert_eq!(first, second, "the same steps after a restore");
+    GUESTS.with_borrow_mut(|guests| guests[place] = Some(guest));
+}
+
+/// How a step ended, as guest and host see it.
+type Trace = Vec<(Action, Registers)>;
+
+/// Takes the steps, goes back to the snapshot, and gives how each step ended.
+fn go(guest: &mut Guest, steps: &[u8]) -> Trace {
+    let mut input = Input(steps);
+    let mut machine = guest.machine.clone();
+    let mut world = World {
+        area: guest.area,
+        results: [0; 8],
+        numbers: numbers(),
+    };
+    let mut trace = Trace::new();
+    let mut action = Action::Resume;
+    while trace.len() < STEPS_MAX && !input.is_empty() {
+        let wait = match action {
+            Action::Resume | Action::Output | Action::Frame => None,
+            Action::Idle { wait } => Some(wait),
+            Action::Wait { wait } => Some(Some(wait)),
+            Action::Deadlock | Action::Stop(_) => break,
+        };
+        let next = match wait {
+            None => Next::Step(world.step(&mut input)),
+            Some(wait) => Next::Waiting(World::waiting(&mut input), wait),
+        };
+        let (done, spent) = measure(|| take(guest, &mut machine, &next));
+        action = done;
+        assert!(
+            spent.bytes <= STEP_BYTES && spent.times <= STEP_ALLOCATIONS,
+            "{next:x?}: {spent:?}"
+        );
+        check(guest, &machine).unwrap_or_else(|what| panic!("{what} after {next:x?}, which gave {action:?}"));
+        if matches!(next, Next::Step(Step::Call(..))) {
+            world.results.rotate_right(1);
+            world.results[0] = machine.registers().rax;
+        }
+        trace.push((action.clone(), machine.registers()));
+    }
+    guest.kernel.restore(&guest.snapshot);
+    assert_eq!(guest.kernel.differences(&guest.snapshot), [""; 0]);
+    trace
+}
+
+/// What happens next.
+#[derive(Debug)]
+enum Next<'a> {
+    /// A thread can run.
+    Step(Step<'a>),
+    /// None can; the earliest timer, if there is one, is so many nanoseconds away.
+    Waiting(Waiting<'a>, Option<u64>),
+}
+
+fn take(guest: &mut Guest, machine: &mut MockMachine, next: &Next<'_>) -> Action {
+    let kernel = &mut guest.kernel;
+    let action = match next {
+        Next::Step(Step::Call(number, arguments)) => {
+            set_call(machine, *number, *arguments);
+            kernel.syscall(machine)
+        }
+        Next::Step(Step::Store(address, bytes)) => {
+            // Where a page is missing, the store ends and the guest goes on.
+            let _ = machine.write(*address, bytes);
+            Action::Resume
+        }
+        &Next::Step(Step::Jump { rip, rsp, rflags }) => {
+            machine.set_registers(&Registers {
+                rip,
+                rsp,
+                rflags,
+                ..machine.registers()
+            });
+            Action::Resume
+        }
+        &Next::Step(Step::Fault(vector, code, address)) => kernel.fault(machine, vector, code, address),
+        Next::Step(Step::Preempt) => kernel.preempt(machine),
+        &Next::Step(Step::Pass(time)) => {
+            machine.pass(time);
+            Action::Resume
+        }
+        Next::Waiting(Waiting::Request(input), _) => {
+            let ticks = machine.ticks();
+            let clock = ClockBase { ticks, ..CLOCK };
+            kernel.begin_request(
+                machine,
+                Request {
+                    clock,
+                    seed: [9; 32],
+                    input: input.to_vec(),
+                },
+            )
+        }
+        Next::Waiting(Waiting::Input(bytes), _) => {
+            kernel.push_input(bytes.to_vec());
+            kernel.run(machine)
+        }
+        Next::Waiting(Waiting::End, _) => {
+            kernel.end_input();
+            kernel.run(machine)
+        }
+        Next::Waiting(Waiting::Pass, wait) => {
+            machine.pass(wait.unwrap_or(1_000_000));
+            kernel.run(machine)
+        }
+    };
+    if matches!(action, Action::Output | Action::Frame) {
+        kernel.take_output();
+        kernel.take_log();
+    }
+    action
+}
+
+fn check(guest: &Guest, machine: &MockMachine) -> Result<(), String> {
+    guest.kernel.audit()?;
+    guest.kernel.audit_pages(machine.pages())?;
+    let (rip, bases) = (machine.registers().rip, [machine.fs_base(), machine.gs_base()]);
+    if rip >= USER_END || bases.iter().any(|&base| base >= USER_END) {
+        return Err(format!("ring 3 would go on at {rip:#x} with bases {bases:x?}"));
+    }
+    Ok(())
+}
+
+/// The numbers of the calls that have a name.
+fn numbers() -> &'static [u64] {
+    static NUMBERS: OnceLock<Vec<u64>> = OnceLock::new();
+    NUMBERS.get_or_init(|| {
+        (0..512)
+            .filter(|&number| number::name(number).is_some())
+            .collect()
+    })
+}
