@@ -435,7 +435,12 @@ impl Vfs {
         self.nodes.mark_clean();
     }
 
-    /// Makes the tree equal to `reference`'s, copying only nodes that were touched. `left_out` is for the leak check.
+    /// Makes the tree equal to `reference`'s, copying only nodes that were touched.
+    pub fn restore(&mut self, reference: &Self) {
+        self.restore_without(reference, None);
+    }
+
+    /// [`Vfs::restore`], but for one step. `left_out` is for the leak check.
     #[inline]
     pub(crate) fn restore_without(&mut self, reference: &Self, left_out: Option<Step>) {
         if left_out != Some(Step::FileTree) {
