@@ -103,6 +103,15 @@ function nativeSteps({ command, env }: Cargo): Step[] {
       env,
       count: countCargoTests,
     },
+    // Five targets for a minute each, two at a time.
+    {
+      name: 'fuzzing',
+      command: 'fuzz/run',
+      args: ['--seconds', '60'],
+      cwd,
+      env: { ...env, CARGO: command },
+      count: countRunner,
+    },
   ]
 }
 
@@ -124,7 +133,7 @@ function hardwareStep(name: string, { command, env }: Cargo, machines: readonly 
     command: `${ROOT}native/hwtest/run`,
     args: [...machines, '--deno', Deno.execPath()],
     env: { ...env, PATH: `${dirname(command)}:${Deno.env.get('PATH') ?? ''}` },
-    count: countHardwareTests,
+    count: countRunner,
   }
 }
 
@@ -191,8 +200,8 @@ function countCargoTests(output: string): Count | undefined {
   return { passed: sum(1), failed: sum(2), skipped: sum(3) }
 }
 
-/** The last line of `native/hwtest/run`: `12 passed, 0 failed, 1 skipped`. */
-function countHardwareTests(output: string): Count | undefined {
+/** The last line of our own runners: `12 passed, 0 failed, 1 skipped`. */
+function countRunner(output: string): Count | undefined {
   const last = [...output.matchAll(/^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/gm)].at(-1)
   if (last === undefined) return undefined
   return { passed: Number(last[1]), failed: Number(last[2]), skipped: Number(last[3] ?? 0) }
