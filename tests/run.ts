@@ -106,7 +106,7 @@ function nativeSteps({ command, env }: Cargo): Step[] {
     // Five targets for a minute each, two at a time.
     {
       name: 'fuzzing',
-      command: 'fuzz/run',
+      command: `${ROOT}native/fuzz/run`,
       args: ['--seconds', '60'],
       cwd,
       env: { ...env, CARGO: command },
