@@ -27,6 +27,16 @@ export async function openVirtualMachines(options: MachinesOptions): Promise<Mac
   }
 }
 
+/**
+ * Whether the environment asks for a check after every request: the machine is compared with its snapshot, byte for byte, and a
+ * difference fails the request. Programs that keep their state always differ. The tests set it.
+ */
+function checksResets(): boolean {
+  const variable = 'MAYFLY_CHECK_RESETS'
+  const { state } = Deno.permissions.querySync({ name: 'env', variable })
+  return state === 'granted' && Deno.env.get(variable) === '1'
+}
+
 class SnapshotProgram implements BootedProgram {
   readonly native: NativeProgram
   readonly description: Uint8Array<ArrayBuffer>
@@ -46,6 +56,7 @@ class VirtualMachines implements Machines {
   readonly #library: NativeLibrary
   readonly #pool: NativePool
   readonly #programs = new Set<SnapshotProgram>()
+  readonly #check = checksResets()
 
   constructor(library: NativeLibrary, { vms, queue }: MachinesOptions) {
     this.#library = library
@@ -65,7 +76,10 @@ class VirtualMachines implements Machines {
     frame: Uint8Array<ArrayBuffer>,
     options: SubmitOptions,
   ): Promise<Completion> {
-    return this.#pool.submit((program as SnapshotProgram).native, frame, options)
+    return this.#pool.submit((program as SnapshotProgram).native, frame, {
+      ...options,
+      check: this.#check,
+    })
   }
 
   async retire(program: BootedProgram): Promise<void> {

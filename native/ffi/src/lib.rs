@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use abi::{Status, bytes_in, bytes_out, count, exports, fault};
-use layout::{Completion, KEEP, LINE_SHIFT, Part, Pointers};
+use layout::{CHECK, Completion, KEEP, LINE_SHIFT, Part, Pointers};
 use pool::TicketPool;
 use program::BootedProgram;
 use registry::Registry;
@@ -151,15 +151,15 @@ exports! {
         flags: u32,
     ) {
         let line = flags >> LINE_SHIFT;
-        if flags & !KEEP != line << LINE_SHIFT {
-            let text = format!("submit a request: flags {flags:#x}, want bit 0 or none, and a line from bit {LINE_SHIFT} on");
+        if flags & !(KEEP | CHECK) != line << LINE_SHIFT {
+            let text = format!("submit a request: flags {flags:#x}, want bits 0 and 1 or none, and a line from bit {LINE_SHIFT} on");
             return Err(fault(Status::BadArgument, text));
         }
         // SAFETY: the caller's promise.
         let frame = unsafe { bytes_in(frame, length)? };
         spec::check_frame(frame)?;
         let (pool, program) = (POOLS.get(pool)?, PROGRAMS.get(program)?.program()?);
-        pool.submit(program, frame, line, Duration::from_micros(timeout_us.into()), flags & KEEP != 0)
+        pool.submit(program, frame, line, Duration::from_micros(timeout_us.into()), flags & KEEP != 0, flags & CHECK != 0)
     }
 
     /// Waits for requests that are done and gives their number: 0 when time is over, or when the pool was stopped and has
@@ -248,7 +248,7 @@ mod tests {
             assert_eq!(mayfly_pool_stop(0), wrong);
             assert_eq!(mayfly_pool_free(i32::MIN), wrong);
             assert_eq!(mayfly_submit(1 << 30, 1, frame.as_ptr(), 64, 1, 0), wrong);
-            assert_eq!(mayfly_submit(1, 1, frame.as_ptr(), 64, 1, 2), bad);
+            assert_eq!(mayfly_submit(1, 1, frame.as_ptr(), 64, 1, 4), bad);
             assert_eq!(mayfly_submit(1, 1, frame.as_ptr(), 3, 1, 0), bad);
             assert_eq!(mayfly_program_boot(std::ptr::null(), 0), bad);
             assert_eq!(mayfly_program_boot(std::ptr::null(), 9), bad);

@@ -68,6 +68,7 @@ impl TicketPool {
         line: u32,
         timeout: Duration,
         keep: bool,
+        check: bool,
     ) -> Result<i32, Fault> {
         let Some(ticket) = self.tickets().begin() else {
             self.refused.fetch_add(1, Ordering::Relaxed);
@@ -81,6 +82,7 @@ impl TicketPool {
             frame: frame.to_vec(),
             timeout_ns: u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX),
             keep,
+            check,
         });
         match submitted {
             Ok(()) => Ok(ticket),

@@ -164,13 +164,15 @@ impl Instance {
         self.reset().map(drop)
     }
 
-    /// A whole request with its times: run, then reset (or settled, with `keep`).
+    /// A whole request with its times: run, then reset (or settled, with `keep`). With `check` the machine is then compared with
+    /// the snapshot, and a difference is an error.
     pub(crate) fn serve(
         &mut self,
         frame: Vec<u8>,
         alarm: &mut Alarm,
         timeout_ns: u64,
         keep: bool,
+        check: bool,
     ) -> (mayfly_vmm::Result<Outcome>, Handled) {
         let exits = self.exits();
         let begin = monotonic_ns();
@@ -197,6 +199,10 @@ impl Instance {
         if let Ok(report) = clean {
             handled.stats.dirty_pages = report.pages;
             handled.lost = false;
+        }
+        if check && let Err(e) = self.check() {
+            handled.lost = true;
+            return (Err(e), handled);
         }
         // Without a clean machine the answer is right all the same: it came before.
         (Ok(outcome), handled)

@@ -29,6 +29,8 @@ pub struct Job {
     pub timeout_ns: u64,
     /// Keep the program's state for the next request instead of resetting it.
     pub keep: bool,
+    /// Compare the machine with its snapshot afterwards, byte for byte; a difference fails the request. For tests: it is slow.
+    pub check: bool,
 }
 
 /// A request that is done.

@@ -177,9 +177,10 @@ impl Worker<'_> {
         };
         #[cfg(test)]
         crate::injected::act_on(&job.frame);
-        let (outcome, handled) = machine
-            .instance
-            .serve(job.frame, &mut self.alarm, job.timeout_ns, job.keep);
+        let (outcome, handled) =
+            machine
+                .instance
+                .serve(job.frame, &mut self.alarm, job.timeout_ns, job.keep, job.check);
         match outcome {
             Ok(outcome) => {
                 let usable = !handled.lost;

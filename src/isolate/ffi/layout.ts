@@ -50,6 +50,9 @@ export const KEEP = 1
 /** Layout of a program's description. */
 export const SPEC_VERSION = 2
 
+/** Flag of a submission: compare the machine with its snapshot afterwards. */
+export const CHECK = 2
+
 /** A submission's flags from this bit on: its line. */
 export const LINE_SHIFT = 8
 
@@ -101,7 +104,12 @@ export function describeAbi(): string {
   for (const [name, value] of Object.entries(STATUSES)) lines.push(`status ${name} = ${value}`)
   for (const [value, name] of OUTCOMES.entries()) lines.push(`outcome ${name} = ${value}`)
   for (const [name, value] of Object.entries(PARTS)) lines.push(`part ${name} = ${value}`)
-  lines.push(`flag keep = ${KEEP}`, `flag line << ${LINE_SHIFT}`, `spec version = ${SPEC_VERSION}`)
+  lines.push(
+    `flag keep = ${KEEP}`,
+    `flag check = ${CHECK}`,
+    `flag line << ${LINE_SHIFT}`,
+    `spec version = ${SPEC_VERSION}`,
+  )
   for (const [name, tag] of Object.entries(SPEC_TAGS)) lines.push(`spec ${name} = ${tag}`)
   return `${lines.join('\n')}\n`
 }

@@ -1,6 +1,7 @@
 /** A pool of virtual machines: requests in by a call that never blocks, answers out by one call that waits. */
 import { ClosedError, NativeError, toNativeError } from './errors.ts'
 import {
+  CHECK,
   COMPLETION,
   COMPLETION_BYTES,
   KEEP,
@@ -111,6 +112,8 @@ export interface SubmitOptions {
    * whose requests are slow leaves a worker to the others.
    */
   readonly line?: number
+  /** Compare the machine with its snapshot afterwards, byte for byte; a difference is the outcome `failed`. Slow. */
+  readonly check?: boolean
 }
 
 interface Pending {
@@ -197,7 +200,7 @@ export class NativePool {
   submit(
     program: NativeProgram,
     frame: Uint8Array<ArrayBuffer>,
-    { timeoutMs, keep = false, line = 0 }: SubmitOptions,
+    { timeoutMs, keep = false, line = 0, check = false }: SubmitOptions,
   ): Promise<NativeCompletion> {
     this.#checkOpen()
     const timeoutUs = Math.ceil(timeoutMs * 1000)
@@ -205,7 +208,7 @@ export class NativePool {
       throw new RangeError(`Cannot submit a request: timeout of ${timeoutMs} ms, want 0.001 to 4294967`)
     }
     // A wait that has not come back yet fills the records.
-    if (shouldLinger(this.#linger, this.#outstanding === 0) && !keep && this.#drain === null) {
+    if (shouldLinger(this.#linger, this.#outstanding === 0) && !keep && !check && this.#drain === null) {
       const answer = this.#runHere(program, frame, timeoutUs)
       if (answer !== null) return answer
     }
@@ -215,7 +218,7 @@ export class NativePool {
       frame,
       frame.length,
       timeoutUs,
-      (keep ? KEEP : 0) + line * 2 ** LINE_SHIFT,
+      (keep ? KEEP : 0) + (check ? CHECK : 0) + line * 2 ** LINE_SHIFT,
     )
     if (ticket < 0) this.#library.check(ticket)
     const { promise } = this.#expect(program, ticket)

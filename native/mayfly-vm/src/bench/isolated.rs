@@ -115,6 +115,7 @@ fn pooled(program: &Arc<Program>, requests: u64) -> Result<f64, Box<dyn Error>> 
         frame: frame("hello"),
         timeout_ns: 5_000_000_000,
         keep: false,
+        check: false,
     };
     let (mut submitted, mut done, mut batch, mut seen) = (0, 0, Vec::new(), BTreeSet::new());
     let mut begin = Instant::now();

@@ -113,6 +113,7 @@ fn ask(pool: &Pool, program: &Arc<Program>, what: &[u8]) -> Outcome {
         frame: frame(Kind::Request, what, b""),
         timeout_ns: 60_000_000_000,
         keep: false,
+        check: false,
     };
     pool.submit(job).unwrap();
     let mut done = Vec::new();
@@ -207,6 +208,7 @@ fn other_workers_go_on_and_no_job_is_lost() {
             frame: frame(Kind::Request, what, b""),
             timeout_ns: 60_000_000_000,
             keep: false,
+            check: false,
         };
         pool.submit(job).unwrap();
     }
@@ -236,6 +238,7 @@ fn a_pool_that_crashed_is_dropped_like_any_other() {
             frame: frame(Kind::Request, b"segv", b""),
             timeout_ns: 60_000_000_000,
             keep: false,
+            check: false,
         };
         pool.submit(job).unwrap();
     }

@@ -6,7 +6,8 @@ mod support;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use mayfly_pool::{BootError, Completion, Job, Outcome, Pool, Program, Refused, WarmupRequest};
+use mayfly_pool::{BootError, Completion, Job, LeftOut, Outcome, Pool, Program, Refused, WarmupRequest};
+use mayfly_vmm::ResetStep;
 use support::{Client, PATIENCE, SECOND, compile, compiled, frame, host, spec, text};
 
 /// Compiles the guest once in each linkage; without a compiler each test says so.
@@ -141,6 +142,7 @@ fn job(program: &Arc<Program>, id: u64, what: &str) -> Job {
         frame: frame(what, b""),
         timeout_ns,
         keep: false,
+        check: false,
     }
 }
 
@@ -260,6 +262,46 @@ fn kept_state_stays_until_a_request_fails() {
         answers.push(text(&fetch_all(&pool, 1)[0].outcome));
     }
     assert_eq!(answers, ["1", "2", "3", "(killed by signal 11)", "1"]);
+}
+
+/// Checked requests pass after a reset, and fail where there is none.
+#[test]
+fn a_checked_request_fails_in_a_machine_that_is_not_its_snapshot() {
+    let Some(program) = program() else { return };
+    let pool = Pool::start(1, 10).unwrap();
+    for (id, (keep, name)) in [(false, "answered"), (true, "failed"), (false, "answered")]
+        .into_iter()
+        .enumerate()
+    {
+        pool.submit(Job {
+            keep,
+            check: true,
+            ..job(&program, id as u64, "count")
+        })
+        .unwrap();
+        let done = fetch_all(&pool, 1).remove(0);
+        assert_eq!(done.outcome.name(), name, "{}", done.outcome);
+    }
+    assert_eq!(pool.stats().lost, 1);
+}
+
+/// A byte of memory, of the vector registers or of a table that was not put back is seen.
+#[test]
+fn the_check_sees_what_a_reset_left_out() {
+    let Some(program) = program() else { return };
+    let seen = |what: &str, left_out: LeftOut| {
+        let mut client = Client::new(&program);
+        client.run(frame(what, b""), 5 * SECOND).unwrap();
+        client.instance.reset_without(left_out).unwrap();
+        client.instance.check().is_err()
+    };
+    for step in [ResetStep::Pages, ResetStep::Integers] {
+        assert!(seen("count", LeftOut::Machine(step)), "{step:?}");
+    }
+    assert!(seen("vectors", LeftOut::Machine(ResetStep::Vectors)));
+    let steps = LeftOut::all().filter(|step| matches!(step, LeftOut::Kernel(_)));
+    let unseen: Vec<_> = steps.filter(|step| !seen("dirty", *step)).collect();
+    assert!(unseen.len() < 8, "{unseen:?}");
 }
 
 #[test]

@@ -118,10 +118,15 @@ impl Client {
         self.try_send(frame, timeout, true).unwrap()
     }
 
+    /// A request, and no reset.
+    pub fn run(&mut self, frame: Vec<u8>, timeout: u64) -> mayfly_vmm::Result<Outcome> {
+        let deadline = monotonic_ns() + timeout;
+        self.instance.handle(frame, &mut self.alarm, deadline)
+    }
+
     /// The same, with or without the check; an error means that the machine is lost or not clean.
     pub fn try_send(&mut self, frame: Vec<u8>, timeout: u64, check: bool) -> mayfly_vmm::Result<Outcome> {
-        let deadline = monotonic_ns() + timeout;
-        let outcome = self.instance.handle(frame, &mut self.alarm, deadline)?;
+        let outcome = self.run(frame, timeout)?;
         self.instance.reset()?;
         if check {
             self.instance.check()?;
