@@ -2,7 +2,8 @@
 import { type Context, HttpError } from '@mayfly/mayfly'
 
 export const isolated = {
-  timeoutMs: 400,
+  timeoutMs: 10_000,
+  cpuMs: 400,
   memoryMb: 64,
   outputBytes: 100_000,
   warmup: [{ path: '/do?what=nothing' }],

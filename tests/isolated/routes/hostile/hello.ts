@@ -1,6 +1,6 @@
 import type { Context } from '@mayfly/mayfly'
 
-export const isolated = { timeoutMs: 400, memoryMb: 64, outputBytes: 100_000, warmup: 50 }
+export const isolated = { timeoutMs: 10_000, cpuMs: 400, memoryMb: 64, outputBytes: 100_000, warmup: 50 }
 
 let calls = 0
 
