@@ -92,17 +92,6 @@ impl Host {
         &self.kvm
     }
 
-    /// A machine without anything. The kernel may give up for a pending signal, as one of an alarm that nobody waits for any
-    /// more: then once more.
-    pub(crate) fn create_machine(&self) -> Result<VmFd> {
-        loop {
-            match self.kvm.create_vm() {
-                Err(e) if e.errno() == libc::EINTR => {}
-                other => return other.map_err(kvm("create a machine")),
-            }
-        }
-    }
-
     pub(crate) fn cpuid(&self) -> &CpuId {
         &self.cpuid
     }

@@ -377,6 +377,7 @@ fn the_pool_counts_what_was_met() {
             timeout_ns: PATIENCE,
             line: 0,
             keep: false,
+            check: false,
         };
         pool.submit(job).unwrap();
         done.clear();
