@@ -13,10 +13,8 @@ Deno.test('Router answers through fetch, also unbound, and lists its routes once
   assertEquals([response.status, await response.text()], [200, '{"hello":"world!"}'])
   const rows = router.routes()
   assert(rows.some(({ pattern, method }) => pattern === '/test' && method === 'GET'))
-  assertEquals(rows.filter(({ isolated }) => isolated).map(({ pattern }) => pattern), [
-    '/test-isolated',
-    '/test-isolated-cpu',
-  ])
+  assert(rows.some(({ pattern, isolated }) => pattern === '/test-isolated' && isolated))
+  assertEquals(rows.filter(({ pattern, isolated }) => isolated !== pattern.startsWith('/test-isolated')), [])
 })
 
 Deno.test('Router.use, on, catch and static refuse what cannot be meant', () => {
