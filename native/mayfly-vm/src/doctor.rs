@@ -1,5 +1,7 @@
 //! Which boundary this machine gives.
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::process::ExitCode;
 
 use mayfly_vmm::{Entry, Error, Flush, Host};
@@ -30,6 +32,7 @@ pub fn doctor() -> ExitCode {
                 "vectors     {} bytes of XSAVE state per thread",
                 host.xsave_length()
             );
+            host_kernel();
             ExitCode::SUCCESS
         }
         Err(Error::Unavailable(u)) => {
@@ -44,5 +47,32 @@ pub fn doctor() -> ExitCode {
             println!("mend        report this line with the kernel's version and the CPU's model");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// What the kernel says of itself and of the CPU; its patch level shows nowhere.
+fn host_kernel() {
+    let line = |path: &str| fs::read_to_string(path).map(|text| text.trim().to_owned());
+    let release = line("/proc/sys/kernel/osrelease");
+    println!("kernel      {}", release.as_deref().unwrap_or("unknown"));
+    let smt = match line("/sys/devices/system/cpu/smt/active").as_deref() {
+        Ok("0") => "off",
+        Ok("1") => "on: two machines may share a core at the same time",
+        _ => "unknown",
+    };
+    println!("SMT         {smt}");
+    let mut open = BTreeSet::new();
+    for fault in fs::read_dir("/sys/devices/system/cpu/vulnerabilities")
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        let state = fs::read_to_string(fault.path()).unwrap_or_default();
+        if state.contains("Vulnerable") {
+            open.insert(format!("{}: {}", fault.file_name().display(), state.trim()));
+        }
+    }
+    for fault in open {
+        println!("vulnerable  {fault}");
     }
 }
