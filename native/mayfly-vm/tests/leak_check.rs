@@ -40,16 +40,33 @@ fn nothing_is_left_after_a_reset_and_every_broken_reset_is_noticed() {
     }
     assert_eq!(report.matches("\"right\":true").count(), 22, "{report}");
     assert!(!report.contains("\"right\":false"), "{report}");
+    // A missing flush alone may have nothing that notices it, and then says so.
+    let unseen = report.matches("\"noticedBy\":[]").count();
+    assert_eq!(unseen, report.matches("\"hidden\":true").count(), "{report}");
+    assert!(unseen <= 1, "{report}");
 }
 
 #[test]
-fn a_reset_without_one_of_its_steps_is_red() {
+fn a_reset_without_a_step_ends_the_command_with_1() {
     let Some(output) = leak_check(&["--without", "list"]) else {
         return;
     };
     let names = text(&output);
-    let names: Vec<&str> = names.lines().collect();
-    assert_eq!(names.len(), 22);
+    assert_eq!(names.lines().count(), 22);
+    // All are seen in one run by the test above; this is about what a user sees of one.
+    let chosen = [
+        "machine:Flush",
+        "machine:Pages",
+        "machine:Vectors",
+        "kernel:OpenFiles",
+        "kernel:HeldBytes",
+        "host-writes:Msr",
+    ];
+    assert!(
+        chosen
+            .iter()
+            .all(|name| names.lines().any(|known| known == *name))
+    );
     let red = |name: &str| {
         let output = leak_check(&["--without", name]).expect("the machine was there before");
         let report = text(&output);
@@ -62,11 +79,7 @@ fn a_reset_without_one_of_its_steps_is_red() {
         assert!(!report.contains("ERROR"), "{name}: {report}");
         assert!(report.ends_with("NOT CLEAN\n"), "{name}: {report}");
     };
-    std::thread::scope(|scope| {
-        for half in names.chunks(names.len().div_ceil(2)) {
-            scope.spawn(move || half.iter().for_each(|name| red(name)));
-        }
-    });
+    chosen.into_iter().for_each(red);
 }
 
 #[test]
