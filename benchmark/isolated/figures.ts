@@ -1,6 +1,6 @@
 /** What must hold of isolated handlers, computed from one run. */
 import type { HogResult } from './probe.ts'
-import type { Results, WayResult } from './results.ts'
+import type { Results, SoakResult, WayResult } from './results.ts'
 
 /** A figure and what it should be. `value` is undefined when a part of it was not measured. */
 export interface Figure {
@@ -20,7 +20,7 @@ const HOG_RESET_MICROS = 20
 const HOG_REQUESTS = 3
 
 /** All figures, in the order of their list. */
-export function toMustHold({ ways, vm, boot, memory, reload, hog }: Results): Figure[] {
+export function toMustHold({ ways, vm, boot, memory, reload, hog, soak }: Results): Figure[] {
   const at = (route: string, connections: number): WayResult | undefined =>
     ways.find((way) => way.route === route && way.connections === connections)
   const floor = vm?.floorUs
@@ -44,7 +44,7 @@ export function toMustHold({ ways, vm, boot, memory, reload, hog }: Results): Fi
     ]),
     figure('HTTP, 50 connections', busy?.requestsPerSecond, 'req/s', 'at least', pair && 0.3 * pair, [
       `wanted 0.3 of two threads without HTTP; here ${share(busy?.requestsPerSecond, pair)} of it`,
-    ]),
+    ], busy?.failures === 0),
     figure(
       'HTTP p50, one connection',
       hello?.p50,
@@ -54,6 +54,7 @@ export function toMustHold({ ways, vm, boot, memory, reload, hog }: Results): Fi
       [
         `wanted plain ${us(plain?.p50)} + VM time ${us(hello?.vm?.p50)} + ${HTTP_MICROS} µs`,
       ],
+      hello?.failures === 0,
     ),
     figure(
       '/test-isolated-cpu, VM time',
@@ -92,6 +93,7 @@ export function toMustHold({ ways, vm, boot, memory, reload, hog }: Results): Fi
       `worst of five, ${reload?.failed ?? '?'} requests failed meanwhile`,
     ], reload && reload.failed === 0),
     hogFigure(hog),
+    soakFigure(soak),
   ]
 }
 
@@ -105,6 +107,16 @@ function hogFigure(hog: HogResult | undefined): Figure {
     `${us(hog?.usualUs)}, after the first hog ${
       hog?.afterUs[0]?.map((n) => n.toFixed(0)).join(', ') ?? '?'
     } µs`,
+  ])
+}
+
+/** Faults of 100 000 requests: wrong answers, lost ones, and everything that grew. */
+function soakFigure(soak: SoakResult | undefined): Figure {
+  const grown = soak?.trends.filter(({ constant }) => !constant).map(({ name }) => name)
+  const value = soak && grown && soak.wrong + soak.lost + grown.length
+  return figure('100 000 requests', value, 'faults', 'at most', 0, [
+    `${soak?.requests ?? '?'} requests: ${soak?.wrong ?? '?'} wrong, ${soak?.lost ?? '?'} lost;`,
+    `grown: ${grown === undefined ? '?' : grown.length === 0 ? 'nothing' : grown.join(', ')}`,
   ])
 }
 

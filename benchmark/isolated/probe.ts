@@ -6,7 +6,6 @@ import { Router } from '@mayfly/mayfly'
 import { join } from '@std/path'
 import { median } from '../statistics.ts'
 import { type HostMemory, readHostMemory } from './host_memory.ts'
-import { keepSamples, type VmSamples } from './samples.ts'
 
 /** Boots of a hello program. */
 export interface BootResult {
@@ -56,12 +55,16 @@ export function GET(ctx) {
 /** Machines that the memory of one is told from. */
 const MANY = 33
 const START_MS = 60_000
+/** Hellos after a hog. */
+const HELLOS = 8
+/** A hog is under way after this, and not done for much longer. */
+const HOG_START_MS = 5
 
 interface Site {
   readonly folder: string
   readonly origin: string
   readonly bootMs: number
-  readonly take: () => VmSamples
+  readonly router: Router
 }
 
 /** Serves files from a folder of their own until `body` is done. */
@@ -77,7 +80,6 @@ async function withSite<T>(
   const ready = Promise.withResolvers<number>()
   const listening = Promise.withResolvers<string>()
   router.on('isolate:ready', ({ metadata }) => ready.resolve(metadata.bootMs ?? 0))
-  const take = keepSamples(router)
   const deadline = setTimeout(
     () => ready.reject(new Error(`Cannot measure: no machine after ${START_MS} ms, want one`)),
     START_MS,
@@ -90,7 +92,7 @@ async function withSite<T>(
   })
   try {
     const origin = await listening.promise
-    return await body({ folder, origin, bootMs: await ready.promise, take })
+    return await body({ folder, origin, bootMs: await ready.promise, router })
   } finally {
     clearTimeout(deadline)
     stop.abort()
@@ -174,23 +176,24 @@ async function measureReload(): Promise<ReloadResult> {
   })
 }
 
-/** The same machine all the time. */
+/** The same machine all the time, and never idle: the hellos wait while the hog runs. */
 async function measureHog(): Promise<HogResult> {
-  return await withSite({ 'hello.ts': HELLO, 'hog.ts': HOG }, { vms: 1 }, async ({ origin, take }) => {
-    await askMany(`${origin}/hello`, 200, 1)
-    take()
-    await askMany(`${origin}/hello`, 200, 1)
-    const usualUs = take().reset.p50
+  return await withSite({ 'hello.ts': HELLO, 'hog.ts': HOG }, { vms: 1 }, async ({ origin, router }) => {
+    let resets: number[] = []
+    router.on('isolate:complete', ({ metadata }) => void resets.push(metadata.resetMicros ?? 0))
+    const hellos = () => askMany(`${origin}/hello`, HELLOS, HELLOS)
+    for (let i = 0; i < 20; i++) await hellos()
+    const usualUs = median(resets)!
     const afterUs: number[][] = []
     for (let trial = 0; trial < 5; trial++) {
-      await ask(`${origin}/hog`)
-      const resets: number[] = []
-      for (let i = 0; i < 5; i++) {
-        take()
-        await ask(`${origin}/hello`)
-        resets.push(take().reset.p50)
-      }
-      afterUs.push(resets)
+      resets = []
+      const hog = ask(`${origin}/hog`)
+      await new Promise((resolve) => setTimeout(resolve, HOG_START_MS))
+      if (resets.length > 0) throw new Error('Cannot measure: the hog was done before the hellos came')
+      await Promise.all([hog, hellos()])
+      const [, ...after] = resets
+      afterUs.push(after)
+      await hellos()
     }
     return { usualUs, afterUs }
   })

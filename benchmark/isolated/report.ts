@@ -52,13 +52,14 @@ export function replaceMarked(text: string, markdown: string): string | undefine
 }
 
 /** What makes the figures of a run doubtful. */
-function warnings({ runs }: IsolatedReport): string[] {
+function warnings({ runs, failures }: IsolatedReport): string[] {
   const rounds = new Set(
     runs.filter(({ samples }) => samples && samples.unsettled > 0).map(({ round }) => round),
   )
-  return rounds.size === 0
+  const cold = rounds.size === 0
     ? []
     : [`doubtful: in ${rounds.size} of the rounds a program was not warm when its time for that was over`]
+  return [...cold, ...failures.map((failure) => `not measured: ${failure}`)]
 }
 
 function describeRun({ seconds, rounds, vm }: IsolatedReport): string {
@@ -110,7 +111,7 @@ function formatValue(value: number | undefined, unit: string): string {
   if (value === Infinity) return 'never'
   const text = value >= 1000
     ? count(value)
-    : unit === 'requests'
+    : unit === 'requests' || unit === 'faults'
     ? String(value)
     : value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2)
   return `${text} ${unit}`

@@ -48,6 +48,16 @@ export interface VmReport {
   readonly poolOfTwo: number
 }
 
+/** The members of results/soak-clean.json that are read here. */
+export interface SoakResult {
+  readonly requests: number
+  readonly wrong: number
+  /** Requests without an answer. */
+  readonly lost: number
+  /** Resident memory, descriptors, mappings, threads: whether each stayed as it was. */
+  readonly trends: readonly { readonly name: string; readonly constant: boolean }[]
+}
+
 /** Everything; a part that could not be measured is undefined. */
 export interface Results {
   readonly ways: readonly WayResult[]
@@ -56,6 +66,7 @@ export interface Results {
   readonly memory: MemoryResult | undefined
   readonly reload: ReloadResult | undefined
   readonly hog: HogResult | undefined
+  readonly soak: SoakResult | undefined
 }
 
 /** What lies in results/isolated.json. */
@@ -67,6 +78,8 @@ export interface IsolatedReport extends Results {
   readonly seconds: number
   readonly rounds: number
   readonly runs: readonly WayRun[]
+  /** What could not be measured, and why. */
+  readonly failures: readonly string[]
 }
 
 /** One row for each way and number of connections that was timed. */

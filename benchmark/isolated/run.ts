@@ -10,11 +10,19 @@
 import { fromFileUrl } from '@std/path'
 import { checkAnswer, fileOf, freePort, type RunningServer, startServer } from '../server.ts'
 import { describeMachine } from '../machine.ts'
+import { buildLibrary } from '../../src/isolate/ffi/build.ts'
 import type { LoopResult } from './closed_loop.ts'
 import { type Way, WAYS } from './plan.ts'
 import type { BootResult, HogResult, MemoryResult, ProbeName, ReloadResult } from './probe.ts'
 import { formatIsolated, replaceMarked, toMarkdown } from './report.ts'
-import { type IsolatedReport, type Results, toWayResults, type VmReport, type WayRun } from './results.ts'
+import {
+  type IsolatedReport,
+  type Results,
+  type SoakResult,
+  toWayResults,
+  type VmReport,
+  type WayRun,
+} from './results.ts'
 import type { VmSamples } from './samples.ts'
 
 interface Settings {
@@ -26,7 +34,7 @@ interface Settings {
 
 /** Longest run of anything that this starts, for a machine that hangs. */
 const CHILD_MS = 300_000
-const READY_MS = 60_000
+const NATIVE = fileOf('../native')
 
 /** Reads the flags. Throws `TypeError` for one that is unknown. */
 export function toIsolatedSettings(args: readonly string[]): Settings {
@@ -69,12 +77,20 @@ function selectWays(list: string): readonly Way[] {
 
 /** Runs it all, prints it, and writes results/isolated.json and the table of the README. */
 export async function main(args: readonly string[]): Promise<void> {
-  const settings = toIsolatedSettings(args)
-  const { quick, rounds, seconds, ways } = settings
+  const { quick, rounds, seconds, ways } = toIsolatedSettings(args)
   const all = ways.length === WAYS.length
-  const { vm, ...probes } = all ? await measureAlone() : NOTHING
+  const failures: string[] = []
+  await build()
+  const alone = all ? await measureAlone(quick, failures) : NOTHING
   const runs: WayRun[] = []
-  for (let round = 0; round < rounds; round++) runs.push(...await measureRound(round, settings))
+  for (let round = 0; round < rounds; round++) {
+    const found = await attempt(
+      `round ${round + 1} of ${rounds}`,
+      () => measureRound(round, ways, seconds, failures),
+      failures,
+    )
+    runs.push(...found ?? [])
+  }
   const report: IsolatedReport = {
     machine: describeMachine(),
     date: new Date().toISOString(),
@@ -82,12 +98,13 @@ export async function main(args: readonly string[]): Promise<void> {
     seconds,
     rounds,
     ways: toWayResults(ways, runs),
-    vm,
-    ...probes,
+    ...alone,
     runs,
+    failures,
   }
   console.log(`\n${formatIsolated(report)}`)
   if (all) await save(report, quick)
+  if (failures.length > 0) Deno.exitCode = 1
 }
 
 type Alone = Omit<Results, 'ways'>
@@ -97,37 +114,78 @@ const NOTHING: Alone = {
   memory: undefined,
   reload: undefined,
   hog: undefined,
+  soak: undefined,
 }
 
-/** What is measured without load. */
-async function measureAlone(): Promise<Alone> {
-  const probe = async <T>(name: ProbeName): Promise<T> => {
-    console.error(`probe ${name}`)
-    return await runJson(Deno.execPath(), [
-      ...['run', '-A', '--no-prompt', '--no-check', '--v8-flags=--expose-gc'],
-      ...[fileOf('isolated/probe.ts'), name],
-    ])
-  }
-  console.error('mayfly-vm bench')
-  const vm = await runJson<VmReport>(
-    'cargo',
-    [
-      ...['run', '--quiet', '--release', '--locked', '--package', 'mayfly-vm', '--'],
-      ...['bench', '--json', '--deno', Deno.execPath()],
-    ],
-    fileOf('../native'),
-  )
+/** The library and `mayfly-vm`, so that nothing that is timed waits for a compiler. */
+async function build(): Promise<void> {
+  await buildLibrary()
+  const { success } = await new Deno.Command('cargo', {
+    args: ['build', '--release', '--locked', '--package', 'mayfly-vm'],
+    cwd: NATIVE,
+    stdin: 'null',
+  }).spawn().status
+  if (!success) throw new Error('Cannot run the benchmark: mayfly-vm does not build, see above')
+}
+
+/** What is measured without load. A part that fails is told and left out. */
+async function measureAlone(quick: boolean, failures: string[]): Promise<Alone> {
+  const part = <T>(name: string, measure: () => Promise<T>) => attempt(name, measure, failures)
+  const probe = <T>(name: ProbeName) =>
+    part<T>(`probe ${name}`, () => runDeno(['--v8-flags=--expose-gc'], 'isolated/probe.ts', [name]))
   return {
-    vm,
+    vm: await part<VmReport>('mayfly-vm bench', () =>
+      runJson(
+        'cargo',
+        [
+          ...['run', '--quiet', '--release', '--locked', '--package', 'mayfly-vm', '--'],
+          ...['bench', '--json', '--deno', Deno.execPath()],
+        ],
+        NATIVE,
+      )),
     boot: await probe<BootResult>('boot'),
     memory: await probe<MemoryResult>('memory'),
     reload: await probe<ReloadResult>('reload'),
     hog: await probe<HogResult>('hog'),
+    soak: quick ? undefined : await part('soak of 100 000', measureSoak),
+  }
+}
+
+/** Runs the soak tool; its report says more than its exit code. */
+async function measureSoak(): Promise<SoakResult> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ['run', '-A', '--no-prompt', '--no-check', fileOf('soak.ts'), '--only-clean', '100000'],
+    stdin: 'null',
+    stderr: 'inherit',
+    signal: AbortSignal.timeout(CHILD_MS),
+  }).output()
+  if (stdout.length === 0) throw new Error('the soak gave no report')
+  return JSON.parse(await Deno.readTextFile(fileOf('results/soak-clean.json')))
+}
+
+/** The result, or undefined with a line in `failures`. */
+async function attempt<T>(
+  name: string,
+  measure: () => Promise<T>,
+  failures: string[],
+): Promise<T | undefined> {
+  console.error(name)
+  try {
+    return await measure()
+  } catch (error) {
+    failures.push(`${name}: ${(error as Error).message}`)
+    console.error(`${name}:`, error)
+    return undefined
   }
 }
 
 /** Every way once, on servers that are started for the round. */
-async function measureRound(round: number, { ways, seconds }: Settings): Promise<WayRun[]> {
+async function measureRound(
+  round: number,
+  ways: readonly Way[],
+  seconds: number,
+  failures: string[],
+): Promise<WayRun[]> {
   const samplesPort = freePort()
   const plain = await startServer('mayfly')
   const servers: RunningServer[] = [plain]
@@ -138,20 +196,18 @@ async function measureRound(round: number, { ways, seconds }: Settings): Promise
     for (const way of ways) {
       const isSampled = way.server === 'mayfly-sampled'
       const server = isSampled ? sampled : plain
-      await waitForAnswer(server, way.route)
       for (const connections of way.connections) {
-        await load(server, way.route, connections, 1)
-        if (isSampled) await takeSamples(samplesPort)
-        const result = await load(server, way.route, connections, seconds)
-        const samples = isSampled ? await takeSamples(samplesPort) : undefined
-        runs.push({ round, route: way.route, connections, ...result, samples })
-        console.error(
-          `${way.name.padEnd(24)} ${String(connections).padStart(3)} connections  ${
-            result.requestsPerSecond.toFixed(0).padStart(7)
-          } req/s  p50 ${result.p50.toFixed(1)} us${
-            samples === undefined ? '' : `  VM ${samples.vm.p50.toFixed(1)} us`
-          }`,
+        const name = `${way.name}, ${connections} connection${connections === 1 ? '' : 's'}`
+        const found = await attempt(
+          name,
+          () => measureWay(server, way.route, connections, seconds, isSampled ? samplesPort : undefined),
+          failures,
         )
+        if (found === undefined) continue
+        runs.push({ round, route: way.route, connections, ...found })
+        const { requestsPerSecond, p50, samples } = found
+        const vm = samples === undefined ? '' : `, VM ${samples.vm.p50.toFixed(1)} µs`
+        console.error(`  ${requestsPerSecond.toFixed(0)} req/s, p50 ${p50.toFixed(1)} µs${vm}`)
       }
     }
     return runs
@@ -160,17 +216,20 @@ async function measureRound(round: number, { ways, seconds }: Settings): Promise
   }
 }
 
-/** Machines boot after the server listens; meanwhile it may answer 503. */
-async function waitForAnswer(server: RunningServer, route: string): Promise<void> {
-  const end = performance.now() + READY_MS
-  for (;;) {
-    const fault = await checkAnswer(server, route)
-    if (fault === undefined) return
-    if (!fault.startsWith('status 503') || performance.now() > end) {
-      throw new Error(`Cannot time ${route}: ${fault}`)
-    }
-    await new Promise((resolve) => setTimeout(resolve, 500))
-  }
+async function measureWay(
+  server: RunningServer,
+  route: string,
+  connections: number,
+  seconds: number,
+  samplesPort: number | undefined,
+): Promise<Omit<WayRun, 'round' | 'route' | 'connections'>> {
+  const fault = await checkAnswer(server, route)
+  if (fault !== undefined) throw new Error(fault)
+  await load(server, route, connections, 1)
+  if (samplesPort !== undefined) await takeSamples(samplesPort)
+  const result = await load(server, route, connections, seconds)
+  const samples = samplesPort === undefined ? undefined : await takeSamples(samplesPort)
+  return { ...result, samples }
 }
 
 async function load(
@@ -179,14 +238,19 @@ async function load(
   connections: number,
   seconds: number,
 ): Promise<LoopResult> {
-  return await runJson(Deno.execPath(), [
-    ...['run', '-A', '--no-prompt', '--no-check', fileOf('isolated/closed_loop.ts')],
-    ...[origin, route, String(connections), String(seconds)],
-  ])
+  return await runDeno([], 'isolated/closed_loop.ts', [origin, route, String(connections), String(seconds)])
 }
 
 async function takeSamples(port: number): Promise<VmSamples> {
   return await (await fetch(`http://127.0.0.1:${port}/`)).json()
+}
+
+/** The JSON that a module of the benchmark prints. */
+async function runDeno<T>(flags: readonly string[], file: string, args: readonly string[]): Promise<T> {
+  return await runJson(Deno.execPath(), [
+    ...['run', '-A', '--no-prompt', '--no-check', ...flags],
+    ...[fileOf(file), ...args],
+  ])
 }
 
 /** The JSON that a program prints. */

@@ -69,6 +69,12 @@ const RESULTS: Results = {
   memory: { machines: 33, ownKib: 1000, tablesKib: 300, kvmTablesKib: 236, availableKib: 1700 },
   reload: { worstMs: 500, medianMs: 400, failed: 1 },
   hog: { usualUs: 11, afterUs: [[100, 19, 12], [200, 30, 15]] },
+  soak: {
+    requests: 100_000,
+    wrong: 0,
+    lost: 2,
+    trends: [{ name: 'maps', constant: false }, { name: 'fds', constant: true }],
+  },
 }
 const NOTHING: Results = {
   ways: [],
@@ -77,6 +83,7 @@ const NOTHING: Results = {
   memory: undefined,
   reload: undefined,
   hog: undefined,
+  soak: undefined,
 }
 const REPORT: IsolatedReport = {
   ...RESULTS,
@@ -86,6 +93,7 @@ const REPORT: IsolatedReport = {
   seconds: 4,
   rounds: 3,
   runs: RUNS,
+  failures: [],
 }
 
 Deno.test('figures are computed from the medians of one run', () => {
@@ -110,7 +118,15 @@ Deno.test('figures are computed from the medians of one run', () => {
     // In time, but a request failed.
     ['changed file served', 0.5, 2, false],
     ['hello after a memory hog', 3, 3, true],
+    // Two lost, and the maps grew.
+    ['100 000 requests', 3, 0, false],
   ])
+})
+
+Deno.test('a wrong answer spoils the figures of its route', () => {
+  const ways = toWayResults(WAYS, RUNS.map((run) => ({ ...run, failures: 1 })))
+  const spoilt = toMustHold({ ...RESULTS, ways }).filter(({ name }) => name.startsWith('HTTP'))
+  assertEquals(spoilt.map(({ reached }) => reached), [false, false])
 })
 
 Deno.test('what was not measured is neither reached nor missed', () => {
@@ -121,7 +137,7 @@ Deno.test('what was not measured is neither reached nor missed', () => {
 
 Deno.test('a hog whose hellos never become quick again is not reached', () => {
   const hog = { usualUs: 11, afterUs: [[100, 12], [100, 50]] }
-  const figure = toMustHold({ ...NOTHING, hog }).at(-1)!
+  const figure = toMustHold({ ...NOTHING, hog }).at(-2)!
   assertEquals([figure.value, figure.reached], [Infinity, false])
 })
 
@@ -141,6 +157,10 @@ Deno.test('a round in which a program was not warm makes the report doubtful', (
   const [first] = RUNS.filter(({ samples }) => samples !== undefined)
   const cold = { ...first, samples: { ...first.samples!, unsettled: 1 } }
   assertStringIncludes(formatIsolated({ ...REPORT, runs: [...RUNS, cold] }), 'doubtful: in 1 of the rounds')
+  assertStringIncludes(
+    toMarkdown({ ...REPORT, failures: ['probe hog: why'] }),
+    '- not measured: probe hog: why',
+  )
 })
 
 Deno.test('the flags of --isolated', () => {
