@@ -109,6 +109,21 @@ impl World {
             u64::MAX - PAGE + 1,
             u64::MAX - 1,
         ];
+        // What a thread, a file to write, a mapping, a signal's handler and waits are asked for with.
+        const FLAGS: [u64; 12] = [
+            0x0035_0f00,
+            0x0000_0042,
+            0x0000_0022,
+            0x0000_0032,
+            0x0010_0022,
+            100_u64.wrapping_neg(),
+            64,
+            0x0000_0800,
+            0x0008_0000,
+            0x0000_0080,
+            0x0000_0081,
+            0x4000_0001,
+        ];
         let byte = input.byte();
         let low = u64::from(byte & 15);
         match byte >> 4 {
@@ -128,7 +143,8 @@ impl World {
             13 => EDGES[low as usize],
             14 if low < 8 => PID as u64 + low,
             14 => u64::from(u32::from_le_bytes(input.array())),
-            _ if low < 8 => 0x40_0000 + low * PAGE / 2,
+            _ if low < 12 => FLAGS[low as usize],
+            _ if low < 14 => 0x40_0000 + (low - 12) * PAGE,
             _ => input.word(),
         }
     }
