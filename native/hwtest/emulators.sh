@@ -83,4 +83,15 @@ END
   chmod +x "$work/bochs"
   script -qec "$work/bochs" "$work/screen" </dev/null >"$log" 2>&1 &
   emulator=$!
+  drain_screen "$log" "$emulator" &
+}
+
+# Reads what Bochs shows on the terminal that it opens and names: once that is full, Bochs would wait for ever.
+drain_screen() { # LOG PROCESS
+  local screen=''
+  while [[ -z $screen ]] && kill -0 "$2" 2>/dev/null; do
+    sleep 0.2
+    screen=$(sed -n 's/.*connected to screen "\([^"]*\)".*/\1/p' "$1")
+  done
+  [[ -z $screen ]] || cat "$screen" >/dev/null 2>&1 || true
 }

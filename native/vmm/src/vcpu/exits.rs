@@ -84,6 +84,13 @@ impl Vcpu {
                 what: format!("exception {vector} in ring 0 at {rip:#x}, error {error:#x}"),
             });
         }
+        // A CPU that took SS from STAR without ring 3's RPL would show it here, and fail at the next `iretq`.
+        let ss = word(frame + 4);
+        if cfg!(debug_assertions) && self.entry == Entry::Ring0 && ss != u64::from(USER_DATA) {
+            return Err(Error::UnexpectedExit {
+                what: format!("exception {vector} with SS {ss:#x}, want {USER_DATA:#x}"),
+            });
+        }
         self.user = *regs;
         self.user.rip = rip;
         self.user.rflags = user_flags(word(frame + 2));

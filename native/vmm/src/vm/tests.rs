@@ -231,3 +231,29 @@ fn a_machine_is_made_though_signals_come() {
         assert_eq!(all.unwrap().len(), 40);
     });
 }
+
+#[test]
+fn vector_units_that_are_not_restored_stay_off_where_that_is_possible() {
+    let Some(host) = host() else { return };
+    let mut vm = machine(&host, &[0x31, 0xc9, 0x0f, 0x01, 0xd0, 0x0f, 0x05]); // xor %ecx,%ecx; xgetbv; syscall
+    assert_eq!(run(&mut vm).unwrap(), Exit::Syscall);
+    let seen = vm.registers().rdx << 32 | vm.registers().rax;
+    match host.flavour().entry {
+        Entry::Ring0 => assert_eq!(seen, host.xcr0()),
+        // The program sees the host's; what is above 0xe7 has no place in the image that is restored, nor has it been seen.
+        Entry::Ring3 => assert_eq!(seen & host.xcr0(), host.xcr0()),
+    }
+}
+
+#[test]
+fn the_guests_counter_is_the_hosts() {
+    let Some(host) = host() else { return };
+    let mut vm = machine(&host, &[0x0f, 0x31, 0x0f, 0x05]); // rdtsc; syscall
+    // SAFETY: every CPU that this crate is built for has the instruction, and Linux leaves it to ring 3.
+    let counter = || unsafe { core::arch::x86_64::_rdtsc() };
+    let before = counter();
+    assert_eq!(run(&mut vm).unwrap(), Exit::Syscall);
+    let after = counter();
+    let seen = vm.registers().rdx << 32 | vm.registers().rax;
+    assert!((before..=after).contains(&seen), "{before} {seen} {after}");
+}
