@@ -3,9 +3,11 @@
  * a machine boots some twenty times slower.
  */
 import { assertEquals } from '@std/assert'
-import { type ListenAddress, Router } from '@mayfly/mayfly'
+import { type LifecycleEvent, type ListenAddress, Router } from '@mayfly/mayfly'
 import { fromFileUrl } from '@std/path'
 import { testIsolated } from './fixture.ts'
+
+const START_MS = 600_000
 
 interface Answer {
   readonly count: number
@@ -14,12 +16,14 @@ interface Answer {
 }
 
 testIsolated('over a socket, each request meets a fresh module and fresh chance', async () => {
-  await serve(async (origin) => {
+  await serve(async (origin, events) => {
+    await untilStarted(origin)
     const answers: Answer[] = []
     for (let i = 0; i < 5; i++) {
       const response = await fetch(origin)
-      assertEquals(response.status, 200)
-      answers.push(await response.json())
+      const text = await response.text()
+      assertEquals(response.status, 200, `${text}\n${JSON.stringify(events)}`)
+      answers.push(JSON.parse(text))
     }
     assertEquals(answers.map(({ count }) => count), [1, 1, 1, 1, 1])
     assertEquals(new Set(answers.map(({ random }) => random)).size, 5)
@@ -32,16 +36,27 @@ testIsolated('over a socket, each request meets a fresh module and fresh chance'
   })
 })
 
+/** Asks as a patient client does, until the machines have booted. */
+async function untilStarted(origin: string): Promise<void> {
+  for (const end = performance.now() + START_MS; performance.now() < end;) {
+    const response = await fetch(origin, { headers: { accept: 'application/problem+json' } })
+    const text = await response.text()
+    if (response.status !== 503 || !text.includes('isolation-starting')) return
+  }
+  throw new Error(`Cannot wait longer for ${origin}: the machines still start after ${START_MS} ms`)
+}
+
 /** Serves `routes/loopback` while `run` works. */
-async function serve(run: (origin: string) => Promise<void>): Promise<void> {
+async function serve(run: (origin: string, events: LifecycleEvent[]) => Promise<void>): Promise<void> {
   const router = new Router({
     routesDir: fromFileUrl(new URL('./routes/loopback', import.meta.url)),
     hotReload: false,
-    // The first request waits for the machines to boot.
     requestTimeoutMs: 0,
     drainMs: 1000,
     isolate: { vms: 1 },
   })
+  const events: LifecycleEvent[] = []
+  router.on('isolate:*', (event) => void events.push(event))
   const stop = new AbortController()
   const listening = Promise.withResolvers<ListenAddress>()
   const served = router.serve({
@@ -52,7 +67,7 @@ async function serve(run: (origin: string) => Promise<void>): Promise<void> {
   })
   try {
     const { port } = await Promise.race([listening.promise, served.then(() => listening.promise)])
-    await run(`http://127.0.0.1:${port}`)
+    await run(`http://127.0.0.1:${port}`, events)
   } finally {
     stop.abort()
     await served
