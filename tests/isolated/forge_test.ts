@@ -1,0 +1,66 @@
+/** Handlers that write frames of their own past the guest's code: what is no answer is 502, and nothing of it reaches a client. */
+import { assertEquals } from '@std/assert'
+import { openProduction, problemOf, type Site, testIsolated } from './fixture.ts'
+
+let site: Site
+Deno.test.beforeAll(async () => {
+  site = await openProduction('hostile')
+})
+Deno.test.afterAll(() => site.close())
+
+/** What a frame is answered with: a status and a problem type, or the body of a 200. */
+const ANSWERS: Readonly<Record<string, string | readonly [status: number, type: string]>> = {
+  right: 'forged',
+  garbage: [502, 'isolation-crash'],
+  cut: [502, 'isolation-output'],
+  version: [502, 'isolation-crash'],
+  kind: [502, 'isolation-crash'],
+  flags: [502, 'isolation-crash'],
+  huge_header: [502, 'isolation-output'],
+  huge_body: [502, 'isolation-output'],
+  body_over: [502, 'isolation-output'],
+  short_lengths: [502, 'isolation-crash'],
+  two: [502, 'isolation-crash'],
+  no_json: [502, 'isolation-crash'],
+  no_utf8: [502, 'isolation-crash'],
+  null: [502, 'isolation-crash'],
+  array: [502, 'isolation-crash'],
+  deep: '',
+  status_negative: [502, 'isolation-crash'],
+  status_huge: [502, 'isolation-crash'],
+  status_early: [502, 'isolation-crash'],
+  status_fraction: [502, 'isolation-crash'],
+  status_text: [502, 'isolation-crash'],
+  reason: [502, 'isolation-crash'],
+  header_value: [502, 'isolation-crash'],
+  header_name: [502, 'isolation-crash'],
+  header_object: [502, 'isolation-crash'],
+  header_number: [502, 'isolation-crash'],
+  header_wide: [502, 'isolation-crash'],
+  cookie: [502, 'isolation-crash'],
+  // A length or an encoding that lies is set right by the HTTP server, as it is for any handler.
+  length: 'short',
+  chunked: 'ffff\r\n',
+  view: [500, 'about:blank'],
+  proto: 'ok',
+  error_status: [502, 'isolation-crash'],
+  error_long: [502, 'isolation-crash'],
+  error_crlf: [502, 'isolation-crash'],
+  session: [502, 'isolation-crash'],
+}
+
+for (const [deed, wanted] of Object.entries(ANSWERS)) {
+  testIsolated(`a forged frame, ${deed}, is ${wanted}, and the next request is right`, async () => {
+    const path = `/forge?what=${deed}`
+    if (typeof wanted === 'string') {
+      const { status, text } = await site.ask(path)
+      assertEquals([status, text], [200, wanted])
+    } else {
+      const { status, type } = await problemOf(site, path)
+      assertEquals<readonly unknown[]>([status, type], wanted)
+    }
+    assertEquals((await site.ask(path)).headers.get('x-injected'), null)
+    assertEquals(({} as Record<string, unknown>).polluted, undefined)
+    assertEquals((await site.ask('/hello')).text, '{"hello":"world","calls":1}')
+  })
+}
