@@ -1,7 +1,8 @@
 import type { Context } from '@mayfly/mayfly'
 
 export const isolated = {
-  timeoutMs: 2000,
+  timeoutMs: 10_000,
+  cpuMs: 1000,
   memoryMb: 16,
   outputBytes: 64 << 10,
   warmup: [{ path: '/isolated/limits' }],
