@@ -29,7 +29,7 @@ const BASE_BYTES = 64 << 20
 const BOOT_MS = 60_000
 /** What the first runs of a handler may take beyond its own limit: they are cold. */
 const COLD_MS = 1000
-/** Time for the warm-up of one handler, and of all of them. */
+/** CPU time for the warm-up of one handler, and of all of them: a neighbour on the core must not shorten it. */
 const HANDLER_MS = 500
 const WARMUP_MS = 20_000
 /** How many times longer the second warm-up is. */

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use mayfly_linux::action::Action;
 use mayfly_linux::kernel::{Kernel, Request, Snapshot as KernelSnapshot};
 use mayfly_linux::stdio::OutputMode;
-use mayfly_vmm::{Alarm, Holdings, Host, Snapshot, monotonic_ns};
+use mayfly_vmm::{Alarm, Holdings, Host, Snapshot, monotonic_ns, thread_cpu_ns};
 use mayfly_wire::{HEADER_MAX, Head, Kind, Limits as FrameLimits};
 
 use crate::clock::{ClockSource, fresh_seed};
@@ -15,7 +15,7 @@ use crate::deadlines::Deadlines;
 use crate::running::{Event, Running};
 use crate::spec::{BootError, Spec};
 
-/// Gives the requests of the warm-up one by one: told the answer to the one before (`None` at first) and its nanoseconds. It is
+/// Gives the requests of the warm-up one by one: told the answer to the one before (`None` at first) and its nanoseconds of CPU time. It is
 /// called on the machine's own thread, under that thread's filter: it may compute and allocate, and that is all.
 pub type Warmup<'a> = dyn FnMut(Option<(&[u8], u64)>) -> Option<WarmupRequest> + Send + 'a;
 
@@ -115,9 +115,10 @@ impl Program {
             if request.rehearsed {
                 sample = Some(request.frame.clone());
             }
-            let start = monotonic_ns();
+            // A neighbour on this core must not make the warm-up shorter.
+            let start = thread_cpu_ns();
             let answer = ask(&mut running, request.frame, request.timeout_ns)?;
-            last = Some((answer, monotonic_ns() - start));
+            last = Some((answer, thread_cpu_ns() - start));
             report.warmup_requests += 1;
         }
         if spec.draws {

@@ -23,9 +23,9 @@ export interface BootReport {
 export interface Trial {
   /** Index of the frame. */
   readonly entry: number
-  /** Microseconds before the snapshot. */
+  /** Microseconds of CPU time before the snapshot. */
   readonly warmUs: number
-  /** Microseconds in the fork. */
+  /** Microseconds of CPU time in the fork. */
   readonly runUs: number
   readonly resetUs: number
   readonly dirtyPages: number
