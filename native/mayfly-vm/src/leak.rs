@@ -11,6 +11,7 @@
 mod evidence;
 mod guest;
 mod places;
+mod planter;
 mod protocol;
 mod report;
 mod secrets;
@@ -23,9 +24,10 @@ use mayfly_pool::LeftOut;
 use mayfly_vmm::{Flush, Host, ResetStep, Unreachable};
 
 pub use guest::serve as plant;
+use planter::Planter;
 use protocol::Ending;
 use report::Report;
-use trial::{Bench, Reset, Trial};
+use trial::{Reset, Trial};
 
 /// The hidden command under which this binary runs in the machine.
 pub const PLANTER: &str = "leak-plant";
@@ -85,15 +87,15 @@ impl Broken {
 
     /// Sees this reset fail. An old translation stays only until the host has a reason of its own to drop it, such as moving
     /// the thread to another CPU: that is tried some times.
-    fn trial(self, bench: &mut Bench) -> trial::Result<Trial> {
+    fn trial(self, planter: &mut Planter) -> trial::Result<Trial> {
         let reset = match self {
             Broken::LeftOut(step) => Reset::Without(step),
             Broken::Written(what) => Reset::ThenWrite(what),
         };
-        let mut trial = bench.trial(Ending::Fault, reset)?;
+        let mut trial = planter.trial(Ending::Fault, reset)?;
         let mut tries = if self == NO_FLUSH { FLUSH_TRIES } else { 1 };
         while trial.is_clean() && tries > 1 {
-            trial = bench.trial(Ending::Fault, reset)?;
+            trial = planter.trial(Ending::Fault, reset)?;
             tries -= 1;
         }
         Ok(trial)
@@ -156,18 +158,18 @@ pub fn check(options: &Options) -> ExitCode {
 
 fn run(options: &Options) -> trial::Result<Report> {
     let host = Arc::new(Host::open()?);
-    let mut bench = Bench::start(&host)?;
+    let mut planter = Planter::start(&host)?;
     let mut report = Report::new(host.flavour());
     if let Some(broken) = options.without {
-        report.add(Ending::Fault, broken.trial(&mut bench)?);
+        report.add(Ending::Fault, broken.trial(&mut planter)?);
         return Ok(report);
     }
     for ending in [Ending::Fault, Ending::Deadline, Ending::Answer] {
-        report.add(ending, bench.trial(ending, Reset::Whole)?);
+        report.add(ending, planter.trial(ending, Reset::Whole)?);
     }
-    report.forbidden = bench.forbidden()?;
+    report.forbidden = planter.forbidden()?;
     for broken in Broken::all() {
-        let trial = broken.trial(&mut bench)?;
+        let trial = broken.trial(&mut planter)?;
         // Where a processor (or its emulator) drops all translations at every exit, a missing flush changes nothing.
         let may_hide = broken == NO_FLUSH && host.flavour().flush == Flush::ReloadCr3;
         report.add_broken(broken, &trial, may_hide);

@@ -122,21 +122,20 @@ impl Evidence {
         let words = self.words.range((place, 0)..=(place, usize::MAX));
         let mut left: BTreeSet<&'static str> =
             words.flat_map(|(_, stores)| stores).map(|s| s.name()).collect();
-        let proof = place.description().proof;
         // KVM's own view of them counts wherever it has one.
-        if place == Place::Selectors && self.differ.contains(&Store::Registers("segment selectors")) {
-            left.insert("segment selectors");
+        let selectors = Store::Registers("segment selectors");
+        if place == Place::Selectors && self.differ.contains(&selectors) {
+            left.insert(selectors.name());
         }
-        if self.shows(proof) {
-            left.insert(match proof {
-                Proof::RegistersDiffer(name) | Proof::TableDiffers(name) => name,
-                Proof::Mapped
-                | Proof::Memory
-                | Proof::Frames
-                | Proof::Registers(_)
-                | Proof::Table(_)
-                | Proof::Told => "page tables",
-            });
+        let proof = place.description().proof;
+        match proof {
+            Proof::RegistersDiffer(name) | Proof::TableDiffers(name) if self.shows(proof) => {
+                left.insert(name);
+            }
+            Proof::Mapped if self.mapped => {
+                left.insert("page tables");
+            }
+            _ => {}
         }
         left
     }

@@ -43,7 +43,7 @@ pub enum Shape {
 impl Shape {
     /// The random word, made to fit.
     pub fn fit(self, word: u64) -> u64 {
-        // 0x10_0000_0000 up to 0x50_0000_0000_0000 >> 8: far from every mapping that a program has by itself.
+        // 16 to 80 TiB: between the program at its low end and the mappings at the high end of user space.
         let address = 0x1000_0000_0000 + (word & 0x3fff_ffff_ffff);
         match self {
             Shape::Plain => word,

@@ -2,23 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::sync::Arc;
 
-use mayfly_pool::{Instance, LeftOut, Limits, Mount, Outcome, Program, Spec, library_mounts};
-use mayfly_vmm::{Alarm, Host, ResetStep, Unreachable, monotonic_ns};
-use mayfly_wire::{HEAD_BYTES, Head, Kind};
+use mayfly_pool::{Instance, LeftOut, Outcome};
+use mayfly_vmm::{ResetStep, Unreachable};
 
 use super::evidence::{Baseline, Evidence, Store};
-use super::guest::PROGRAM;
 use super::places::{PLACES, Place, Proof};
-use super::protocol::{AVX, AVX512, Ask, Ending, FORBIDDEN, REPORT_WORDS};
+use super::planter::{Planter, lines};
+use super::protocol::{AVX, AVX512, Ask, Ending};
 use super::secrets::Secrets;
 
 /// This module's result.
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// Longest that a request may take where none should: machines may be emulated.
-const PATIENCE_NS: u64 = 60_000_000_000;
+pub const PATIENCE_NS: u64 = 60_000_000_000;
 /// Deadlines that are tried until the planter was done before.
 const DEADLINES_NS: [u64; 4] = [300_000_000, 1_200_000_000, 5_000_000_000, 30_000_000_000];
 
@@ -77,90 +75,7 @@ impl Trial {
     }
 }
 
-/// The planter, ready to be forked, and what is known of it.
-pub struct Bench {
-    program: Arc<Program>,
-    alarm: Alarm,
-    /// Address of the planter's report.
-    report: u64,
-    /// Vector registers of the CPU.
-    level: u64,
-    /// What a request in a fresh machine sees.
-    clean_look: BTreeMap<String, String>,
-}
-
-impl Bench {
-    /// Boots the planter.
-    pub fn start(host: &Arc<Host>) -> Result<Bench> {
-        let binary = std::env::current_exe()?;
-        let path = PROGRAM.to_str()?.to_owned();
-        let mut mounts = library_mounts(&binary);
-        mounts.push(Mount::host(&path, &binary));
-        let spec = Spec {
-            path,
-            arguments: vec!["mayfly-vm".into(), super::PLANTER.into()],
-            environment: vec!["MAYFLY_LEAK=................".into()],
-            mounts,
-            folder: "/".into(),
-            writable: Some("/tmp".into()),
-            limits: Limits {
-                memory_bytes: 64 << 20,
-                boot_ns: PATIENCE_NS,
-                ..Limits::default()
-            },
-            ..Spec::default()
-        };
-        let program = Arc::new(Program::boot(host, &spec, &mut |_| None)?);
-        let mut bench = Bench {
-            program,
-            alarm: Alarm::new()?,
-            report: 0,
-            level: 1,
-            clean_look: BTreeMap::new(),
-        };
-        let mut instance = bench.fork()?;
-        let hello = bench.answered(&mut instance, Ask::Hello, &[0])?;
-        let (words, _) = hello.as_chunks::<8>();
-        let [report, level] = words else {
-            return Err("greet the planter: wrong answer, want two words".into());
-        };
-        (bench.report, bench.level) = (u64::from_le_bytes(*report), u64::from_le_bytes(*level));
-        instance.reset()?;
-        let (body, _) = Secrets::draw()?.needles().look_body();
-        let look = bench.answered(&mut instance, Ask::Look, &body)?;
-        bench.clean_look = lines(&look);
-        Ok(bench)
-    }
-
-    fn fork(&self) -> Result<Instance> {
-        Ok(Instance::new(&self.program)?)
-    }
-
-    fn ask(
-        &mut self,
-        instance: &mut Instance,
-        ask: Ask,
-        body: &[u8],
-        rest: &[u8],
-        within: u64,
-    ) -> Result<Outcome> {
-        let head = Head {
-            kind: Kind::Request,
-            header_bytes: 1,
-            body_bytes: body.len() as u32,
-        };
-        let frame = [&head.encode()[..], &[ask as u8], body, rest].concat();
-        let deadline = monotonic_ns().saturating_add(within);
-        Ok(instance.handle(frame, &mut self.alarm, deadline)?)
-    }
-
-    fn answered(&mut self, instance: &mut Instance, ask: Ask, body: &[u8]) -> Result<Vec<u8>> {
-        match self.ask(instance, ask, body, &[], PATIENCE_NS)? {
-            Outcome::Answered(frame) => Ok(frame[HEAD_BYTES.min(frame.len())..].to_vec()),
-            other => Err(format!("ask the planter to {ask:?}: {other}, want an answer").into()),
-        }
-    }
-
+impl Planter {
     /// Plants with this ending in a fresh fork, resets, searches.
     pub fn trial(&mut self, ending: Ending, reset: Reset) -> Result<Trial> {
         let deadlines = match ending {
@@ -243,19 +158,6 @@ impl Bench {
             self.look(&mut instance, &secrets, &mut trial);
         }
         Ok(trial)
-    }
-
-    fn read_report(&self, instance: &mut Instance) -> Vec<i64> {
-        let mut bytes = [0; 8 * REPORT_WORDS];
-        match instance.machine().space().read(self.report, &mut bytes) {
-            Ok(()) => bytes
-                .as_chunks::<8>()
-                .0
-                .iter()
-                .map(|b| i64::from_le_bytes(*b))
-                .collect(),
-            Err(_) => vec![0; REPORT_WORDS],
-        }
     }
 
     /// Whether the CPU and the ending allow the place, and the plant was seen there.
@@ -358,27 +260,6 @@ impl Bench {
             trial.seen.push(format!("after the next request: {e}"));
         }
     }
-
-    /// Tries every instruction that ring 3 may not execute: its name, and how the request ended if it was not by a fault or
-    /// left something.
-    pub fn forbidden(&mut self) -> Result<Vec<(&'static str, std::result::Result<i32, String>)>> {
-        let mut instance = self.fork()?;
-        let mut all = Vec::new();
-        for (index, name) in FORBIDDEN.into_iter().enumerate() {
-            let outcome = self.ask(&mut instance, Ask::Forbidden, &[index as u8], &[], PATIENCE_NS)?;
-            instance.reset()?;
-            let checked = instance.check();
-            all.push((
-                name,
-                match (outcome, checked) {
-                    (Outcome::Killed(signal), Ok(())) => Ok(signal),
-                    (_, Err(e)) => Err(e.to_string()),
-                    (other, Ok(())) => Err(format!("it {other}, want a fault")),
-                },
-            ));
-        }
-        Ok(all)
-    }
 }
 
 /// The place that a line of the next request's answer is about, where there is one.
@@ -410,15 +291,4 @@ fn place_of(name: &str) -> Option<Place> {
     ];
     let found = starts.into_iter().find(|(start, _)| name.starts_with(start));
     found.map(|(_, place)| place)
-}
-
-/// Lines of `name=value`.
-fn lines(answer: &[u8]) -> BTreeMap<String, String> {
-    let text = String::from_utf8_lossy(answer);
-    let pairs = text
-        .lines()
-        .map(|line| line.split_once('=').unwrap_or((line, "")));
-    pairs
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .collect()
 }
