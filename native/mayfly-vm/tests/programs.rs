@@ -1,6 +1,6 @@
-//! The personality against real Linux: small C programs run natively and in a machine, and must print and end alike.
+//! The personality against real Linux: small C and Rust programs run natively and in a machine, and must print and end alike.
 //!
-//! The programs are native/linux/tests/programs/*.c. Each prints what its calls answered; none depends on addresses, ids or the user.
+//! The programs are native/linux/tests/programs/*.c and rust/*.rs. Each prints what its calls answered; none depends on addresses, ids or the user.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -61,10 +61,9 @@ fn difference(native: &str, guest: &str) -> String {
     }
 }
 
-/// Compiles a program and runs it both ways; what differs, if anything.
+/// Compiles a C program and runs it both ways; what differs, if anything.
 fn compare(source: &Path, folder: &Path, link: &[&str]) -> Result<(), String> {
-    let name = source.file_stem().expect("a name").to_string_lossy().into_owned();
-    let program = folder.join(&name);
+    let (name, program) = place(source, folder);
     let built = Command::new("gcc")
         .args(["-O1", "-w", "-o"])
         .arg(&program)
@@ -76,11 +75,23 @@ fn compare(source: &Path, folder: &Path, link: &[&str]) -> Result<(), String> {
     if !built.success() {
         return Err(format!("{name}: gcc refuses it"));
     }
-    let (native, native_status) = run(Command::new(&program));
+    compare_program(&name, &program, link)
+}
+
+/// The name of a program, and where it is compiled to.
+fn place(source: &Path, folder: &Path) -> (String, PathBuf) {
+    let name = source.file_stem().expect("a name").to_string_lossy().into_owned();
+    let program = folder.join(&name);
+    (name, program)
+}
+
+/// Runs a compiled program both ways and removes it; what differs, if anything.
+fn compare_program(name: &str, program: &Path, link: &[&str]) -> Result<(), String> {
+    let (native, native_status) = run(Command::new(program));
     let mut machine = Command::new(env!("CARGO_BIN_EXE_mayfly-vm"));
-    machine.arg("run").arg(&program);
+    machine.arg("run").arg(program);
     let (guest, guest_status) = run(machine);
-    fs::remove_file(&program).map_err(|error| format!("{name}: removing it: {error}"))?;
+    fs::remove_file(program).map_err(|error| format!("{name}: removing it: {error}"))?;
     if (&native, native_status) == (&guest, guest_status) {
         return Ok(());
     }
@@ -90,28 +101,52 @@ fn compare(source: &Path, folder: &Path, link: &[&str]) -> Result<(), String> {
     ))
 }
 
-/// All the programs' sources.
-fn sources() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../linux/tests/programs");
+/// Compiles a Rust program and runs it both ways.
+fn compare_rust(source: &Path, folder: &Path) -> Result<(), String> {
+    let (name, program) = place(source, folder);
+    let built = Command::new("rustc")
+        .args(["--edition", "2024", "-O", "-A", "warnings", "-o"])
+        .arg(&program)
+        .arg(source)
+        .status()
+        .map_err(|error| format!("{name}: starting rustc: {error}"))?;
+    if !built.success() {
+        return Err(format!("{name}: rustc refuses it"));
+    }
+    compare_program(&name, &program, &[])
+}
+
+/// The sources of the programs in a language, by its extension.
+fn sources_in(folder: &str, language: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut sources: Vec<PathBuf> = fs::read_dir(folder)
         .expect("the folder of the programs")
         .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "c"))
+        .filter(|path| path.extension().is_some_and(|extension| extension == language))
         .collect();
     sources.sort();
     sources
 }
 
+/// All the C programs' sources.
+fn sources() -> Vec<PathBuf> {
+    sources_in("../linux/tests/programs", "c")
+}
+
 fn compare_all(sources: &[PathBuf], link: &[&str], label: &str) {
     if let Some(why) = missing() {
-        println!("skipped: {why}");
+        println!("SKIPPED: {why}");
         return;
     }
+    compare_each(sources, label, |source, folder| compare(source, folder, link));
+}
+
+fn compare_each(sources: &[PathBuf], label: &str, compare: impl Fn(&Path, &Path) -> Result<(), String>) {
     let folder = std::env::temp_dir().join(format!("mayfly-programs-{label}-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("a temporary folder");
     let failures: Vec<String> = sources
         .iter()
-        .filter_map(|source| compare(source, &folder, link).err())
+        .filter_map(|source| compare(source, &folder).err())
         .collect();
     fs::remove_dir_all(&folder).expect("the folder is ours");
     assert!(
@@ -128,6 +163,22 @@ fn dynamic_programs_print_what_they_print_on_linux() {
     let sources = sources();
     assert!(sources.len() >= 60, "{} programs", sources.len());
     compare_all(&sources, &[], "dynamic");
+}
+
+#[test]
+fn rust_programs_print_what_they_print_on_linux() {
+    let version = Command::new("rustc")
+        .arg("--version")
+        .stdout(Stdio::null())
+        .status();
+    let missing = missing().or(version.is_err().then_some("rustc is missing"));
+    if let Some(why) = missing {
+        println!("SKIPPED: {why}");
+        return;
+    }
+    let sources = sources_in("../linux/tests/programs/rust", "rs");
+    assert!(sources.len() >= 4, "{} programs", sources.len());
+    compare_each(&sources, "rust", compare_rust);
 }
 
 /// The programs whose start or libc parts differ most by how they are linked.
@@ -166,7 +217,7 @@ fn static_pie_programs_print_what_they_print_on_linux() {
 #[test]
 fn a_flood_of_random_calls_ends_the_program_at_most() {
     if let Some(why) = missing() {
-        println!("skipped: {why}");
+        println!("SKIPPED: {why}");
         return;
     }
     let folder = std::env::temp_dir().join(format!("mayfly-flood-{}", std::process::id()));
