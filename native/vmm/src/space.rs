@@ -89,6 +89,9 @@ pub struct Space {
     went_stale: u64,
     /// Frames were taken or given back since the snapshot.
     changed: bool,
+    /// Entries changed since the last audit, in debug builds, and entries that it met.
+    unaudited: u64,
+    audited: u64,
 }
 
 impl Space {
@@ -108,6 +111,8 @@ impl Space {
             stale: Vec::new(),
             went_stale: 0,
             changed: false,
+            unaudited: 0,
+            audited: 0,
         };
         for (table, below) in [(PML4, LOW_PDPT), (LOW_PDPT, LOW_PD), (LOW_PD, LOW_PT)] {
             space.memory.set_word(table, 0, Pte::table(below).0);

@@ -79,29 +79,78 @@ fn syscall_stub(entry: Entry) -> Vec<u8> {
     }
 }
 
-/// Writes all of it into fresh memory and maps it. No page is both writable and executable.
-pub(crate) fn install(memory: &mut Memory, entry: Entry) -> Result<()> {
+/// A page of the low 64 KiB: where it lies, what it starts with (zeros follow), and its entry.
+struct Page {
+    address: u64,
+    content: Vec<u8>,
+    entry: Pte,
+}
+
+/// All pages that are mapped there. None is both writable and executable.
+fn pages(entry: Entry) -> Vec<Page> {
     let words = |words: &[u64]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>();
-    memory.write(GDT, 0, &words(&descriptors()))?;
+    let mut tables = words(&descriptors());
+    tables.resize((IDT - GDT) as usize, 0);
+    let mut stubs = vec![0; (FLUSH_STUB_END - STUBS) as usize];
+    let mut put = |address: u64, code: &[u8]| {
+        let at = (address - STUBS) as usize;
+        stubs[at..at + code.len()].copy_from_slice(code);
+    };
     for vector in 0..VECTORS as u8 {
-        memory.write(GDT, IDT - GDT + 16 * vector as u64, &words(&gate(vector)))?;
-        let code = [&[OUT, VECTOR_PORT as u8 + vector][..], &UD2].concat();
-        memory.write(STUBS, vector_stub(vector) - STUBS, &code)?;
+        tables.extend(words(&gate(vector)));
+        put(
+            vector_stub(vector),
+            &[&[OUT, VECTOR_PORT as u8 + vector][..], &UD2].concat(),
+        );
     }
-    memory.write(TSS, 0, &task_segment(entry))?;
-    memory.write(SYSCALL_STUB, 0, &syscall_stub(entry))?;
-    memory.write(STUBS, RETURN_STUB - STUBS, &IRETQ)?;
-    memory.write(STUBS, FLUSH_STUB - STUBS, &[&RELOAD_CR3[..], &IRETQ].concat())?;
-    let ring3 = entry == Entry::Ring3;
-    let pages = [
-        (GDT, Pte::system(GDT, false, false, false)),
-        (TSS, Pte::system(TSS, false, false, false)),
-        (STACKS, Pte::system(STACKS, false, true, false)),
-        (SYSCALL_STUB, Pte::system(SYSCALL_STUB, ring3, false, true)),
-        (STUBS, Pte::system(STUBS, false, false, true)),
-    ];
-    for (page, entry) in pages {
-        memory.set_word(LOW_PT, (page / PAGE) as usize, entry.0);
+    put(RETURN_STUB, &IRETQ);
+    put(FLUSH_STUB, &[&RELOAD_CR3[..], &IRETQ].concat());
+    let page = |address, content, user, write, execute| Page {
+        address,
+        content,
+        entry: Pte::system(address, user, write, execute),
+    };
+    vec![
+        page(GDT, tables, false, false, false),
+        page(TSS, task_segment(entry), false, false, false),
+        page(STACKS, Vec::new(), false, true, false),
+        page(
+            SYSCALL_STUB,
+            syscall_stub(entry),
+            entry == Entry::Ring3,
+            false,
+            true,
+        ),
+        page(STUBS, stubs, false, false, true),
+    ]
+}
+
+/// Writes all of it into fresh memory and maps it.
+pub(crate) fn install(memory: &mut Memory, entry: Entry) -> Result<()> {
+    for page in pages(entry) {
+        memory.write(page.address, 0, &page.content)?;
+        memory.set_word(LOW_PT, (page.address / PAGE) as usize, page.entry.0);
+    }
+    Ok(())
+}
+
+/// Checks that all of it is as installed, but for the stacks, and that nothing else is mapped below user space.
+pub(crate) fn audit(memory: &Memory, entry: Entry) -> std::result::Result<(), String> {
+    let pages = pages(entry);
+    for at in (0..USER_START).step_by(PAGE as usize) {
+        let now = Pte(memory.word(LOW_PT, (at / PAGE) as usize));
+        let page = pages.iter().find(|p| p.address == at);
+        if now != page.map_or(Pte::EMPTY, |p| p.entry) {
+            return Err(format!("{at:#x}: not the entry that was installed: {:#x}", now.0));
+        }
+        let Some(page) = page.filter(|p| p.address != STACKS) else {
+            continue;
+        };
+        let (mut now, mut then) = ([0; PAGE as usize], page.content.clone());
+        then.resize(PAGE as usize, 0);
+        if memory.read(at, 0, &mut now).is_err() || now[..] != then[..] {
+            return Err(format!("{at:#x}: not the bytes that were installed"));
+        }
     }
     Ok(())
 }

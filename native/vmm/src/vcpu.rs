@@ -99,6 +99,9 @@ enum Rest {
 pub(crate) struct Vcpu {
     fd: VcpuFd,
     entry: Entry,
+    /// Each exit tells the system registers, and so the ring. Where `syscall` stays in ring 3 it is needed: KVM emulates the
+    /// instruction at times (with a stack pointer that is no address, for one), and then it arrives in ring 0.
+    tells_ring: bool,
     /// System registers as they are while the program runs; FS and GS bases are those last set.
     sregs: kvm_sregs,
     rest: Rest,
@@ -126,12 +129,14 @@ impl Vcpu {
         fd.set_xcrs(&xcrs).map_err(kvm("set XCR0"))?;
         level_counter(&fd)?;
         fd.set_sync_valid_reg(SyncReg::Register);
-        if cfg!(debug_assertions) {
+        let tells_ring = entry == Entry::Ring3 || cfg!(debug_assertions);
+        if tells_ring {
             fd.set_sync_valid_reg(SyncReg::SystemRegister);
         }
         Ok(Vcpu {
             fd,
             entry,
+            tells_ring,
             sregs,
             rest: Rest::Ring3,
             user: Registers {

@@ -126,6 +126,14 @@ impl Vm {
         Ok(id)
     }
 
+    /// Checks what must hold of page tables and stubs whatever the program did. Debug builds do so after each reset and at the
+    /// snapshot, and look at the tables before the guest runs on changed ones.
+    pub(crate) fn audit(&self) -> Result<()> {
+        let tables = self.space.audit();
+        let all = tables.and_then(|()| stubs::audit(self.space.memory(), self.host.flavour().entry));
+        all.map_err(|what| Error::Impure { what })
+    }
+
     /// Ring 3's integer registers.
     pub fn registers(&self) -> &Registers {
         self.vcpu.registers()
@@ -159,6 +167,9 @@ impl Vm {
     /// Runs the program until it leaves ring 3 or `alarm` rings.
     pub fn run(&mut self, alarm: &mut Alarm) -> Result<Exit> {
         self.settle()?;
+        if cfg!(debug_assertions) {
+            self.space.audit_changes();
+        }
         let (stale, flush) = (self.space.went_stale(), self.flush_owed);
         // Emulators drop their TLB at every entry: only this shows a flush that was left out.
         debug_assert!(
@@ -177,6 +188,9 @@ impl Vm {
     /// Ends the boot at this instant. Forks may use `limit` bytes of memory in all.
     pub fn snapshot(mut self, limit: u64) -> Result<Snapshot> {
         self.settle()?;
+        if cfg!(debug_assertions) {
+            self.audit()?;
+        }
         let Vm {
             mut vcpu,
             fd,
@@ -235,5 +249,7 @@ fn disable_quirks(fd: &VmFd) {
     }
 }
 
+#[cfg(test)]
+mod audit_tests;
 #[cfg(test)]
 mod tests;

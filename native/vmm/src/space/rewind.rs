@@ -37,6 +37,8 @@ impl Space {
             stale: Vec::new(),
             went_stale: 0,
             changed: false,
+            unaudited: 0,
+            audited: 0,
         }
     }
 

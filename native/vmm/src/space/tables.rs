@@ -34,6 +34,9 @@ impl Space {
     }
 
     pub(super) fn note_written(&mut self, table: u64, level: u32) {
+        if cfg!(debug_assertions) {
+            self.unaudited += 1;
+        }
         if self.fork_tables.is_some() && self.written_set.insert(table) {
             self.written.push(Written { table, level });
         }

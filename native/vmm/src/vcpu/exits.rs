@@ -17,21 +17,15 @@ impl Vcpu {
         if port == SYSCALL_PORT {
             return self.left_by_syscall(&regs);
         }
-        let vector = port.wrapping_sub(VECTOR_PORT);
-        if u64::from(vector) >= VECTORS {
-            return Err(forged(port, &regs));
-        }
-        let vector = vector as u8;
-        let stub = vector_stub(vector);
-        let at_stub = regs.rip == stub || regs.rip == stub + OUT_LENGTH;
-        if !at_stub || regs.rsp != stack_pointer_in_stub(vector) {
-            return Err(forged(port, &regs));
-        }
+        let vector = vector_of(port, regs.rip, regs.rsp).ok_or_else(|| forged(port, &regs))?;
         self.check_ring(0)?;
         self.rest = Rest::Stub;
         let error = self.take_frame(&regs, vector, memory)?;
         let address = if vector == 14 {
-            let sregs = self.fd.get_sregs().map_err(kvm("read the fault's address"))?;
+            let sregs = match self.tells_ring {
+                true => self.fd.sync_regs().sregs,
+                false => self.fd.get_sregs().map_err(kvm("read the fault's address"))?,
+            };
             self.note_bases(&sregs);
             sregs.cr2
         } else {
@@ -45,13 +39,13 @@ impl Vcpu {
     }
 
     fn left_by_syscall(&mut self, regs: &Registers) -> Result<Exit> {
-        let at_stub = regs.rip == SYSCALL_STUB || regs.rip == SYSCALL_STUB + OUT_LENGTH;
         self.user = *regs;
-        if !at_stub || regs.rcx >= USER_END {
+        if !is_call(regs.rip, regs.rcx) {
             if self.entry == Entry::Ring0 {
                 return Err(forged(SYSCALL_PORT, regs));
             }
             // A port write of the program's own: what Linux answers with a general protection fault.
+            self.check_ring(3)?;
             self.rest = Rest::Ring3;
             return Ok(Exit::Exception(Exception {
                 vector: 13,
@@ -62,10 +56,17 @@ impl Vcpu {
         self.user.rip = regs.rcx;
         self.user.rflags = user_flags(regs.r11);
         self.rest = match self.entry {
-            Entry::Ring0 => Rest::Stub,
-            Entry::Ring3 => Rest::Ring3,
+            Entry::Ring0 => {
+                self.check_ring(0)?;
+                Rest::Stub
+            }
+            Entry::Ring3 if self.fd.sync_regs().sregs.cs.dpl == 3 => Rest::Ring3,
+            // Emulated: the stub's instruction ran in ring 0, and the program gets back to ring 3 by `iretq`.
+            Entry::Ring3 => {
+                self.check_ring(0)?;
+                Rest::Stub
+            }
         };
-        self.check_ring(if self.entry == Entry::Ring0 { 0 } else { 3 })?;
         Ok(Exit::Syscall)
     }
 
@@ -170,9 +171,9 @@ impl Vcpu {
         Ok(())
     }
 
-    /// In debug builds: the ring at this exit.
+    /// The ring at this exit, where exits tell it.
     fn check_ring(&self, want: u8) -> Result<()> {
-        if cfg!(debug_assertions) {
+        if self.tells_ring {
             let sregs = self.fd.sync_regs().sregs;
             if sregs.cs.dpl != want {
                 return Err(Error::UnexpectedExit {
@@ -184,8 +185,85 @@ impl Vcpu {
     }
 }
 
+/// Whether an exit by the system call's port comes from its stub, with an address of user space to go back to.
+fn is_call(rip: u64, rcx: u64) -> bool {
+    (rip == SYSCALL_STUB || rip == SYSCALL_STUB + OUT_LENGTH) && rcx < USER_END
+}
+
+/// The vector whose stub left by `port`: only that stub has this RIP, and only the CPU sets this RSP there.
+fn vector_of(port: u16, rip: u64, rsp: u64) -> Option<u8> {
+    let vector = port.wrapping_sub(VECTOR_PORT);
+    if u64::from(vector) >= VECTORS {
+        return None;
+    }
+    let vector = vector as u8;
+    let stub = vector_stub(vector);
+    let at_stub = rip == stub || rip == stub + OUT_LENGTH;
+    (at_stub && rsp == stack_pointer_in_stub(vector)).then_some(vector)
+}
+
 fn forged(port: u16, regs: &Registers) -> Error {
     Error::UnexpectedExit {
         what: format!("port {port:#x} from rip {:#x}, rsp {:#x}", regs.rip, regs.rsp),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn an_exit_counts_for_the_one_stub_that_can_have_made_it() {
+        let places: Vec<u64> = (STUBS - 2..STUBS + 0x900)
+            .chain([
+                0,
+                SYSCALL_STUB,
+                SYSCALL_STUB + OUT_LENGTH,
+                USER_START,
+                USER_END,
+                u64::MAX,
+            ])
+            .collect();
+        let stacks: BTreeSet<u64> = (0..VECTORS as u8)
+            .flat_map(|v| [-8, 0, 8].map(|by| stack_pointer_in_stub(v).wrapping_add_signed(by)))
+            .collect();
+        let others = [0, 1, 0x7f, 0xa0, 0xff, 0x100, 0x180, 0x8080, u16::MAX];
+        let mut counted = 0;
+        for port in (VECTOR_PORT..VECTOR_PORT + VECTORS as u16).chain(others) {
+            for rip in &places {
+                for rsp in &stacks {
+                    let Some(seen) = vector_of(port, *rip, *rsp) else {
+                        continue;
+                    };
+                    counted += 1;
+                    assert_eq!(port, VECTOR_PORT + u16::from(seen));
+                    assert!([0, OUT_LENGTH].contains(&(*rip - vector_stub(seen))));
+                    assert_eq!(*rsp, stack_pointer_in_stub(seen));
+                }
+            }
+        }
+        assert_eq!(counted, 2 * VECTORS, "before the instruction and behind it");
+    }
+
+    #[test]
+    fn a_call_comes_from_its_stub_and_goes_back_to_user_space() {
+        for rip in [
+            SYSCALL_STUB - 1,
+            SYSCALL_STUB + 1,
+            SYSCALL_STUB + 3,
+            STUBS,
+            USER_START,
+            0,
+        ] {
+            assert!(!is_call(rip, USER_START));
+        }
+        for rip in [SYSCALL_STUB, SYSCALL_STUB + OUT_LENGTH] {
+            assert!(is_call(rip, USER_START) && is_call(rip, USER_END - 1));
+            for rcx in [USER_END, USER_END + PAGE, 1 << 63, u64::MAX] {
+                assert!(!is_call(rip, rcx));
+            }
+        }
     }
 }

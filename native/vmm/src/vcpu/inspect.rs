@@ -71,6 +71,12 @@ impl Vcpu {
         read.then(|| list.as_slice()[0].data)
     }
 
+    /// An MSR, for tests of the machine.
+    #[cfg(test)]
+    pub fn read_msr(&self, index: u32) -> Option<u64> {
+        self.msr(index)
+    }
+
     /// Writes an MSR; false when KVM refuses it.
     pub fn write_msr(&mut self, index: u32, data: u64) -> Result<bool> {
         let one = kvm_msr_entry {

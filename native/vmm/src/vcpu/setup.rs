@@ -106,16 +106,13 @@ pub(super) fn cpu_bits(host: &Host) -> u64 {
 pub(crate) fn set_syscall_msrs(fd: &VcpuFd, entry: Entry) -> Result<()> {
     // STAR: kernel code 8; user base 0x18 with RPL 3, since a CPU may leave SS with the RPL found here.
     let star = u64::from(KERNEL_CODE) << 32 | 0x1b << 48;
-    let (cstar, mask) = if entry == Entry::Ring0 {
-        (SYSCALL_STUB, SFMASK)
-    } else {
-        (0, 0)
-    };
+    // Where `syscall` stays in ring 3 there is no stub for 32-bit code; the mask holds for both.
+    let cstar = if entry == Entry::Ring0 { SYSCALL_STUB } else { 0 };
     let values = [
         (MSR_STAR, star),
         (MSR_LSTAR, SYSCALL_STUB),
         (MSR_CSTAR, cstar),
-        (MSR_SFMASK, mask),
+        (MSR_SFMASK, SFMASK),
     ];
     let entries = values.map(|(index, data)| kvm_msr_entry {
         index,

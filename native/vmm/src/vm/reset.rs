@@ -113,6 +113,9 @@ impl Vm {
         };
         self.vcpu
             .load(&fork.snapshot.state, &fork.snapshot.area, left_out)?;
+        if cfg!(debug_assertions) && left_out.is_none() {
+            self.audit()?;
+        }
         Ok(report)
     }
 
@@ -187,6 +190,7 @@ impl Vm {
     /// Compares every byte of private memory, every translation and all registers with the snapshot. To be called right after
     /// a reset; slow.
     pub fn check(&mut self) -> Result<()> {
+        self.audit()?;
         let Kind::Fork(fork) = &mut self.kind else {
             return Err(Error::WrongKind {
                 attempt: "compare a machine that is no fork",
@@ -194,7 +198,6 @@ impl Vm {
         };
         let snapshot = fork.snapshot.clone();
         self.space.compare_tables(&snapshot.frozen, &snapshot.image)?;
-        self.space.audit().map_err(|what| Error::Impure { what })?;
         let kept = snapshot.frozen.fork_tables..snapshot.frozen.fork_tables_end;
         let covered = self.covered;
         let is_content = |f: &u64| !self.space.is_table(*f) && !kept.contains(f);

@@ -8,9 +8,9 @@ use crate::probe::{Entry, Flavour, Flush};
 use crate::pte::Protection;
 use crate::space::Backing;
 
-const DATA: u64 = 0x4000_0000;
+pub(super) const DATA: u64 = 0x4000_0000;
 
-fn host() -> Option<Arc<Host>> {
+pub(super) fn host() -> Option<Arc<Host>> {
     match Host::open() {
         Ok(host) => Some(Arc::new(host)),
         Err(Error::Unavailable(u)) => {
@@ -22,11 +22,11 @@ fn host() -> Option<Arc<Host>> {
 }
 
 /// A machine that reads DATA and asks, for ever: `1: mov (%rdi),%al; syscall; jmp 1b`.
-fn reader() -> Option<Vm> {
+pub(super) fn reader() -> Option<Vm> {
     Some(machine(&host()?, &[0x8a, 0x07, 0x0f, 0x05, 0xeb, 0xfa]))
 }
 
-fn machine(host: &Arc<Host>, code: &[u8]) -> Vm {
+pub(super) fn machine(host: &Arc<Host>, code: &[u8]) -> Vm {
     let mut vm = Vm::new(host, 1 << 20).unwrap();
     let space = vm.space();
     space
@@ -43,7 +43,7 @@ fn machine(host: &Arc<Host>, code: &[u8]) -> Vm {
     vm
 }
 
-fn run(vm: &mut Vm) -> Result<Exit> {
+pub(super) fn run(vm: &mut Vm) -> Result<Exit> {
     let mut alarm = Alarm::new().unwrap();
     alarm.set(Some(sys::monotonic_ns() + 60_000_000_000)).unwrap();
     vm.run(&mut alarm)

@@ -1,6 +1,7 @@
 //! Tiny ring-3 programs on the real KVM. Skipped aloud where there is none.
 
 mod closed;
+mod forged;
 mod mappings;
 mod reset;
 mod run;
