@@ -192,7 +192,7 @@ impl Kernel {
         Ok(())
     }
 
-    /// Bounds the system calls of each request from the next one on. Until then, and before the first request, they are not.
+    /// Bounds the system calls of each request from the next one on, in place of [`Limits::calls`].
     pub fn limit_calls(&mut self, calls: u64) {
         self.limits.calls = calls;
     }

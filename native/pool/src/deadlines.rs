@@ -29,12 +29,10 @@ impl Deadlines {
         Deadlines { wall, cpu: None }
     }
 
-    /// So many nanoseconds of the wall's clock after `begin`, and so many of CPU time from now on.
-    pub fn after(begin: u64, wall_ns: u64, cpu_ns: Option<u64>) -> Deadlines {
-        Deadlines {
-            wall: begin.saturating_add(wall_ns),
-            cpu: cpu_ns.map(|ns| thread_cpu_ns().saturating_add(ns)),
-        }
+    /// By the wall's clock at `wall`, and after so many nanoseconds of CPU time from now on.
+    pub fn with_cpu(wall: u64, cpu_ns: Option<u64>) -> Deadlines {
+        let cpu = cpu_ns.map(|ns| thread_cpu_ns().saturating_add(ns));
+        Deadlines { wall, cpu }
     }
 
     /// The deadline that has passed, the wall's first.
@@ -69,7 +67,7 @@ mod tests {
 
     #[test]
     fn time_without_a_cpu_passes_the_walls_deadline_only() {
-        let d = Deadlines::after(monotonic_ns(), 50 * MS, Some(40 * MS));
+        let d = Deadlines::with_cpu(monotonic_ns() + 50 * MS, Some(40 * MS));
         assert_eq!(d.passed(), None);
         sleep(Duration::from_millis(60));
         assert_eq!(d.passed(), Some(Event::Deadline));
@@ -95,8 +93,8 @@ mod tests {
     fn the_next_look_is_never_later_than_what_may_pass() {
         let soon = |d: Deadlines| d.next_look().saturating_sub(monotonic_ns());
         assert!(soon(Deadlines::at(u64::MAX)) <= TURN_NS);
-        assert!(soon(Deadlines::after(monotonic_ns(), u64::MAX, Some(2 * MS))) <= 2 * MS);
-        assert!(soon(Deadlines::after(monotonic_ns(), u64::MAX, Some(0))) <= LOOK_NS);
+        assert!(soon(Deadlines::with_cpu(u64::MAX, Some(2 * MS))) <= 2 * MS);
+        assert!(soon(Deadlines::with_cpu(u64::MAX, Some(0))) <= LOOK_NS);
         assert_eq!(Deadlines::at(7).next_look(), 7);
     }
 }

@@ -78,7 +78,7 @@ impl Instance {
         alarm: &mut Alarm,
         deadline: u64,
     ) -> mayfly_vmm::Result<Outcome> {
-        let deadlines = Deadlines::after(0, deadline, self.program.cpu_ns);
+        let deadlines = Deadlines::with_cpu(deadline, self.program.cpu_ns);
         let action = begin_request(&mut self.running, self.program.clock, frame)?;
         match self.running.run(action, alarm, deadlines) {
             Ok(Event::Deadline) => Ok(Outcome::Timeout),
