@@ -2,7 +2,7 @@
 import type { Context } from '@mayfly/mayfly'
 import { randomBytes } from 'node:crypto'
 
-export const isolated = { timeoutMs: 5000, warmup: [{ path: '/chance' }] }
+export const isolated = { timeoutMs: 20_000, warmup: [{ path: '/chance' }] }
 
 const bootedAt = Date.now()
 

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 
-export const isolated = { timeoutMs: 5000, warmup: [{ path: '/reach?by=nothing' }] }
+export const isolated = { timeoutMs: 20_000, warmup: [{ path: '/reach?by=nothing' }] }
 
 const WAYS: Readonly<Record<string, () => unknown>> = {
   nothing: () => null,
