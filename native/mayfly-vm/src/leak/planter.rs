@@ -61,9 +61,15 @@ impl Planter {
         };
         (planter.report, planter.level) = (u64::from_le_bytes(*report), u64::from_le_bytes(*level));
         instance.reset()?;
-        let (body, _) = Secrets::draw()?.needles().look_body();
+        let (body, places) = Secrets::draw()?.needles().look_body();
         let look = planter.answered(&mut instance, Ask::Look, &body)?;
         planter.clean_look = lines(&look);
+        if !planter
+            .clean_look
+            .contains_key(&format!("found {}", places.len()))
+        {
+            return Err("search from inside: it did not find what is there in every fresh machine".into());
+        }
         Ok(planter)
     }
 

@@ -8,6 +8,9 @@ use super::guest::FILTER_BYTES;
 use super::places::{PLACES, Place, WORDS};
 use super::protocol::{Ending, MASK, digest};
 
+/// What the environment block of a fresh planter holds: a search from inside that does not find it finds nothing.
+pub const CONTROL: u64 = u64::from_le_bytes(*b"........");
+
 /// A fresh secret for each place.
 pub struct Secrets {
     words: Vec<u64>,
@@ -88,16 +91,21 @@ impl Needles {
         }
     }
 
-    /// The body of a request to look, and the place behind each digest in it.
+    /// The body of a request to look, and the place behind each digest in it. One more digest, the last, is that of
+    /// [`CONTROL`].
     pub fn look_body(&self) -> (Vec<u8>, Vec<Place>) {
         let mut body = vec![0; 1 + FILTER_BYTES];
         let mut places = Vec::new();
-        for (word, (place, _)) in &self.words {
-            let low = usize::from(*word as u16);
+        let mut add = |word: u64| {
+            let low = usize::from(word as u16);
             body[1 + low / 8] |= 1 << (low % 8);
-            body.extend(digest(*word).to_le_bytes());
+            body.extend(digest(word).to_le_bytes());
+        };
+        for (word, (place, _)) in &self.words {
+            add(*word);
             places.push(*place);
         }
+        add(CONTROL);
         (body, places)
     }
 }
