@@ -60,8 +60,7 @@ class VirtualMachines implements Machines {
 
   constructor(library: NativeLibrary, { vms, queue }: MachinesOptions) {
     this.#library = library
-    // Guests stay off the thread that serves everybody: a machine that stalls or dies there would take the server with it.
-    this.#pool = new NativePool(library, { workers: vms, queue, lingerUs: 0 })
+    this.#pool = new NativePool(library, { workers: vms, queue })
   }
 
   async boot(plan: Program): Promise<BootedProgram> {

@@ -37,7 +37,6 @@ function withPool(
 
 const SLOW = { timeoutMs: 20_000 }
 /** The worker of a request that ran on this thread. */
-const HERE = 0xffffffff
 
 testWith(NO_MACHINE, 'NativeLibrary.doctor finds a flavour where machines run', async () => {
   using library = await openLibrary()
@@ -99,33 +98,42 @@ testWith(
 
 testWith(
   NO_MACHINE,
-  'NativePool.submit runs short lonely requests on this thread, and each is answered and reset',
+  'NativePool.submit waits for short lonely requests on this thread, and each is answered and reset',
   () =>
-    withPool({ workers: 1, queue: 16, lingerUs: 1_000_000 }, async (pool, program) => {
-      const seen = { here: 0, worker: 0 }
+    // So long that no wait is in vain but that for the endless loop.
+    withPool({ workers: 1, queue: 16, lingerUs: 60_000_000 }, async (pool, program) => {
+      const seen = { here: 0, later: 0 }
       const run = async (what: string) => {
-        const done = await pool.submit(program, ask(what), SLOW)
-        seen[done.worker === HERE ? 'here' : 'worker']++
-        return done
+        const answer = pool.submit(program, ask(what), SLOW)
+        seen[pool.outstanding === 0 ? 'here' : 'later']++
+        return await answer
       }
       for (let i = 0; i < 60; i++) assertEquals(told(await run('count')), '1')
-      assertEquals(seen, { here: 48, worker: 12 })
+      assertEquals(seen, { here: 48, later: 12 })
       for (const [what, outcome, detail] of [['exit', 'exited', 7], ['segv', 'killed', 11]] as const) {
         const done = await run(what)
-        assertEquals([done.outcome, done.detail, done.worker], [outcome, detail, HERE], what)
+        assertEquals([done.outcome, done.detail], [outcome, detail], what)
         assertEquals(told(await run('count')), '1', `after ${what}`)
       }
       assertEquals(new TextDecoder().decode((await run('log')).log), 'a line\n')
       const clean = told(await run('look'))
-      const dirty = await run('dirty')
-      assertEquals([told(dirty), dirty.worker], ['dirtied', HERE])
+      assertEquals(told(await run('dirty')), 'dirtied')
       assertEquals(told(await run('look')), clean)
-      // Not done in time: a worker runs it again to its own deadline, and requests leave this thread for a while.
-      const spin = await pool.submit(program, ask('spin'), { timeoutMs: 100 })
-      assertEquals([spin.outcome, spin.worker], ['timeout', 0])
-      assertEquals([told(await run('count')), (await run('count')).worker], ['1', 0])
-      const { outcomes, held, forks } = pool.statistics()
-      assertEquals([outcomes, held, forks], [{ answered: 68, exited: 1, killed: 1, timeout: 1 }, 0, 2])
+      const { outcomes, held } = pool.statistics()
+      assertEquals([outcomes, held], [{ answered: 66, exited: 1, killed: 1 }, 0])
+    }),
+)
+
+testWith(
+  NO_MACHINE,
+  'NativePool.submit gives a wait on this thread up when its time is over',
+  () =>
+    withPool({ workers: 1, queue: 16, lingerUs: 20_000 }, async (pool, program) => {
+      for (let i = 0; i < 30; i++) assertEquals(told(await pool.submit(program, ask('count'), SLOW)), '1')
+      const spin = pool.submit(program, ask('spin'), { timeoutMs: 200 })
+      assertEquals(pool.outstanding, 1)
+      const other = pool.submit(program, ask('count'), SLOW)
+      assertEquals([(await spin).outcome, told(await other)], ['timeout', '1'])
     }),
 )
 

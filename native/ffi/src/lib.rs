@@ -3,7 +3,7 @@
 //! ```text
 //! mayfly_program_boot ── mayfly_program_wait ──> program handle
 //! mayfly_pool_start ──> pool handle
-//!    mayfly_submit (never blocks) ──> ticket ... mayfly_wait (blocks, one at a time) ──> tickets that are done
+//!    mayfly_submit (never blocks) ──> ticket ... mayfly_wait (blocks, one at a time) or mayfly_poll ──> tickets that are done
 //!    mayfly_read, mayfly_release
 //! mayfly_pool_stop, mayfly_pool_free, mayfly_program_free
 //! ```
@@ -13,7 +13,6 @@
 
 mod abi;
 mod doctor;
-mod here;
 mod json;
 mod layout;
 mod pool;
@@ -26,7 +25,7 @@ mod warmup;
 use std::sync::Arc;
 use std::time::Duration;
 
-use abi::{Status, bytes_in, bytes_out, count, exports, fault};
+use abi::{Fault, Status, bytes_in, bytes_out, count, exports, fault};
 use layout::{CHECK, Completion, KEEP, LINE_SHIFT, Part, Pointers};
 use pool::TicketPool;
 use program::BootedProgram;
@@ -110,11 +109,10 @@ exports! {
         Ok(0)
     }
 
-    /// Makes every worker and the calling thread drop their machines of a program. Its last request must be done: a later one forks it anew.
+    /// Makes every worker drop its machine of a program. Its last request must be done: a later one forks it anew.
     fn mayfly_pool_retire(pool: i32, program: i32) {
         let id = PROGRAMS.get(program)?.program()?.id();
         POOLS.get(pool)?.pool().retire(id);
-        here::forget(pool, Some(id));
         Ok(0)
     }
 
@@ -125,10 +123,9 @@ exports! {
         unsafe { bytes_out(words.as_bytes(), text, capacity) }
     }
 
-    /// Refuses new requests; those submitted are still done and can be waited for. Drops the machines of the calling thread.
+    /// Refuses new requests; those submitted are still done and can be waited for.
     fn mayfly_pool_stop(pool: i32) {
         POOLS.get(pool)?.pool().close();
-        here::forget(pool, None);
         Ok(0)
     }
 
@@ -165,41 +162,18 @@ exports! {
     /// Waits for requests that are done and gives their number: 0 when time is over, or when the pool was stopped and has
     /// none left. One call at a time. Blocks.
     fn mayfly_wait(pool: i32, completions: *mut Completion, capacity: u32, timeout_us: u32) {
-        if completions.is_null() || capacity == 0 {
-            let text = format!("wait for completions: room for {capacity} at {completions:?}, want room");
-            return Err(fault(Status::BadArgument, text));
-        }
-        let done = POOLS.get(pool)?.wait(capacity as usize, Duration::from_micros(timeout_us.into()))?;
-        for (i, completion) in done.iter().enumerate() {
-            // SAFETY: `wait` gives at most `capacity`, for which the caller has room; alignment is not needed.
-            unsafe { completions.add(i).write_unaligned(*completion) };
-        }
-        Ok(count(done.len()))
+        let room = room_for(completions, capacity)?;
+        let done = POOLS.get(pool)?.wait(room, Duration::from_micros(timeout_us.into()))?;
+        // SAFETY: `wait` gives at most as many as there is room for.
+        unsafe { hand_out(&done, completions) }
     }
 
-    /// Runs a request frame on the calling thread and gives 1 and its completion; 0 when it was not done within the budget, and
-    /// then nothing of it remains. The machine is reset in any case, and belongs to the thread.
-    fn mayfly_run_here(
-        pool: i32,
-        program: i32,
-        frame: *const u8,
-        length: u32,
-        budget_us: u32,
-        completion: *mut Completion,
-    ) {
-        if completion.is_null() {
-            return Err(fault(Status::BadArgument, "run a request here: no room for its completion, want some"));
-        }
-        // SAFETY: the caller's promise.
-        let frame = unsafe { bytes_in(frame, length)? };
-        spec::check_frame(frame)?;
-        let handle = pool;
-        let (pool, program) = (POOLS.get(pool)?, PROGRAMS.get(program)?.program()?);
-        let done = pool.run_here(handle, &program, frame, Duration::from_micros(budget_us.into()))?;
-        let Some(done) = done else { return Ok(0) };
-        // SAFETY: the caller has room for one; alignment is not needed.
-        unsafe { completion.write_unaligned(done) };
-        Ok(1)
+    /// As `mayfly_wait`, for a short time that is spent without sleep: as long as the calling thread may be held up.
+    fn mayfly_poll(pool: i32, completions: *mut Completion, capacity: u32, longest_us: u32) {
+        let room = room_for(completions, capacity)?;
+        let done = POOLS.get(pool)?.poll(room, Duration::from_micros(longest_us.into()))?;
+        // SAFETY: `poll` gives at most as many as there is room for.
+        unsafe { hand_out(&done, completions) }
     }
 
     /// Copies a part of what a request left, once it is done.
@@ -216,6 +190,24 @@ exports! {
         POOLS.get(pool)?.release(ticket)?;
         Ok(0)
     }
+}
+
+fn room_for(completions: *mut Completion, capacity: u32) -> Result<usize, Fault> {
+    if completions.is_null() || capacity == 0 {
+        let text = format!("wait for completions: room for {capacity} at {completions:?}, want room");
+        return Err(fault(Status::BadArgument, text));
+    }
+    Ok(capacity as usize)
+}
+
+/// # Safety
+/// `completions` has room for all of `done`.
+unsafe fn hand_out(done: &[Completion], completions: *mut Completion) -> Result<i32, Fault> {
+    for (i, completion) in done.iter().enumerate() {
+        // SAFETY: the caller's promise; alignment is not needed.
+        unsafe { completions.add(i).write_unaligned(*completion) };
+    }
+    Ok(count(done.len()))
 }
 
 #[cfg(test)]
@@ -253,6 +245,7 @@ mod tests {
             assert_eq!(mayfly_program_boot(std::ptr::null(), 0), bad);
             assert_eq!(mayfly_program_boot(std::ptr::null(), 9), bad);
             assert_eq!(mayfly_wait(1, std::ptr::null_mut(), 4, 0), bad);
+            assert_eq!(mayfly_poll(1, std::ptr::null_mut(), 4, 0), bad);
             assert_eq!(mayfly_pool_start(0, 0), bad);
         }
     }

@@ -5,10 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use mayfly_pool::{self as native, Denial, Job, Outcome, Pool, PoolStats, Program, Refused, Traces};
+use mayfly_pool::{self as native, Denial, Job, Outcome, Pool, Program, Refused, Traces};
 
 use crate::abi::{Fault, Status, fault};
-use crate::here;
 use crate::json::{micros, object, string};
 use crate::layout::{Completion, Part, encode_outcome};
 use crate::tickets::{Finished, SLOTS_MAX, Tickets};
@@ -29,8 +28,6 @@ pub struct TicketPool {
     waiting: AtomicBool,
     /// Submissions refused for want of a ticket.
     refused: AtomicU64,
-    /// What ran on callers' threads.
-    here: Mutex<PoolStats>,
 }
 
 impl TicketPool {
@@ -51,7 +48,6 @@ impl TicketPool {
             tickets: Mutex::new(Tickets::new(most.min(SLOTS_MAX))),
             waiting: AtomicBool::new(false),
             refused: AtomicU64::new(0),
-            here: Mutex::default(),
         })
     }
 
@@ -96,49 +92,26 @@ impl TicketPool {
         }
     }
 
-    /// Waits for completions; none when time is over, or when the pool was stopped and has no request left.
+    /// Waits for completions; none when time is over, or when the pool was stopped and has no request left. One at a time.
     pub fn wait(&self, most: usize, timeout: Duration) -> Result<Vec<Completion>, Fault> {
+        self.take(|done| self.pool.fetch(done, most.min(BATCH_MAX), timeout))
+    }
+
+    /// The same for a short time, without sleep.
+    pub fn poll(&self, most: usize, longest: Duration) -> Result<Vec<Completion>, Fault> {
+        self.take(|done| self.pool.fetch_soon(done, most.min(BATCH_MAX), longest))
+    }
+
+    fn take(&self, fetch: impl Fn(&mut Vec<native::Completion>) -> usize) -> Result<Vec<Completion>, Fault> {
         if self.waiting.swap(true, Ordering::Acquire) {
             let text = "wait for completions: another call waits, want one at a time";
             return Err(fault(Status::Busy, text));
         }
         let _waiting = Waiting(&self.waiting);
         let mut done = Vec::new();
-        self.pool.fetch(&mut done, most.min(BATCH_MAX), timeout);
+        fetch(&mut done);
         let mut tickets = self.tickets();
         done.into_iter().map(|c| take_in(&mut tickets, c)).collect()
-    }
-
-    /// Runs a request on the calling thread; `None` when it was not done in time or its machine was lost.
-    pub fn run_here(
-        &self,
-        handle: i32,
-        program: &Arc<Program>,
-        frame: &[u8],
-        budget: Duration,
-    ) -> Result<Option<Completion>, Fault> {
-        let Some(ticket) = self.tickets().begin() else {
-            return Ok(None);
-        };
-        let result = here::run(handle, program, frame, budget);
-        let mut tickets = self.tickets();
-        let mut stats = self.here.lock().unwrap_or_else(PoisonError::into_inner);
-        // A worker runs it again; it tells the reason should it fail there as well.
-        stats.lost += u64::from(result.is_err());
-        let Ok(Some(done)) = result else {
-            tickets.forget(ticket)?;
-            return Ok(None);
-        };
-        stats.forks += u64::from(done.forked);
-        stats.count(&done.outcome, &done.traces, &done.stats);
-        let completion = native::Completion {
-            id: u64::from(ticket.unsigned_abs()),
-            outcome: done.outcome,
-            traces: done.traces,
-            stats: done.stats,
-            worker: usize::MAX,
-        };
-        take_in(&mut tickets, completion).map(Some)
     }
 
     /// Runs `reader` with a part of what a request left.
@@ -165,8 +138,7 @@ impl TicketPool {
 
     /// Counts since the start, as JSON.
     pub fn statistics(&self) -> String {
-        let mut stats = self.pool.stats();
-        stats.add(&self.here.lock().unwrap_or_else(PoisonError::into_inner));
+        let stats = self.pool.stats();
         let (waiting, running) = self.pool.load();
         let counts = |counts: &BTreeMap<&'static str, u64>| {
             object(counts.iter().map(|(name, n)| (*name, n.to_string())))

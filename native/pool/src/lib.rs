@@ -24,6 +24,7 @@ mod program;
 mod queue;
 mod running;
 mod spec;
+mod spin;
 mod supervisor;
 mod trial;
 mod worker;

@@ -177,6 +177,11 @@ impl Pool {
         })
     }
 
+    /// As [`Pool::fetch`], for a short time that is spent without sleep, and given to whoever wants the CPU.
+    pub fn fetch_soon(&self, into: &mut Vec<Completion>, most: usize, longest: Duration) -> usize {
+        self.shared.queue.fetch_soon(into, most, longest)
+    }
+
     /// Waits for completions and moves up to `most` of them to `into`; returns how many, 0 when time is over or the pool is
     /// closed and empty.
     pub fn fetch(&self, into: &mut Vec<Completion>, most: usize, timeout: Duration) -> usize {

@@ -1,12 +1,14 @@
 //! Between the host's thread and the machines' threads: jobs in, completions out, both bounded.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use mayfly_vmm::monotonic_ns;
 
 use crate::lines::{LineId, Lines};
+use crate::spin::{Habit, LONGEST, Spun, spin};
 
 /// Time after which a worker looks again at jobs that may not run yet.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
@@ -39,6 +41,11 @@ pub(crate) struct Queue<J, O, C> {
     done: Condvar,
     /// Most jobs that wait.
     capacity: usize,
+    /// Count what arrives for workers, and what arrives for the host: who spins looks here.
+    arrived: AtomicUsize,
+    finished: AtomicUsize,
+    /// A worker spins. One is enough.
+    spinning: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -47,6 +54,7 @@ struct State<J, O, C> {
     orders: Vec<VecDeque<O>>,
     done: VecDeque<C>,
     closed: bool,
+    habit: Habit,
 }
 
 impl<J, O: Clone, C> Queue<J, O, C> {
@@ -57,12 +65,16 @@ impl<J, O: Clone, C> Queue<J, O, C> {
             orders,
             done: VecDeque::new(),
             closed: false,
+            habit: Habit::default(),
         };
         Queue {
             state: Mutex::new(state),
             work: Condvar::new(),
             done: Condvar::new(),
             capacity,
+            arrived: AtomicUsize::new(0),
+            finished: AtomicUsize::new(0),
+            spinning: AtomicBool::new(false),
         }
     }
 
@@ -84,8 +96,13 @@ impl<J, O: Clone, C> Queue<J, O, C> {
         if let Err(job) = state.jobs.add(line, job, unfetched, monotonic_ns()) {
             return Err((job, Refused::Full));
         }
+        self.arrived.fetch_add(1, Ordering::Release);
+        // Who spins looks at the jobs once more, under the lock, before it sleeps.
+        let expected = state.jobs.waiting() == 1 && self.spinning.load(Ordering::Acquire);
         drop(state);
-        self.work.notify_one();
+        if !expected {
+            self.work.notify_one();
+        }
         Ok(())
     }
 
@@ -96,6 +113,7 @@ impl<J, O: Clone, C> Queue<J, O, C> {
             .orders
             .iter_mut()
             .for_each(|line| line.push_back(order.clone()));
+        self.arrived.fetch_add(1, Ordering::Release);
         drop(state);
         self.work.notify_all();
     }
@@ -103,16 +121,33 @@ impl<J, O: Clone, C> Queue<J, O, C> {
     /// Waits for work; `None` when the queue is closed and empty.
     pub fn take(&self, worker: usize) -> Option<Work<J, O>> {
         let mut state = self.lock();
+        let mut idle_since = None;
         loop {
             if let Some(order) = state.orders.get_mut(worker).and_then(VecDeque::pop_front) {
                 return Some(Work::Order(order));
             }
             let closed = state.closed;
             if let Some(job) = state.jobs.next(worker, closed, monotonic_ns()) {
+                if let Some(since) = idle_since {
+                    state.habit.learn(Instant::elapsed(&since));
+                }
                 return Some(Work::Job(job));
             }
             if closed {
                 return None;
+            }
+            if idle_since.is_none() {
+                idle_since = Some(Instant::now());
+                let spins = state.jobs.waiting() == 0 && state.habit.wants();
+                if spins && !self.spinning.swap(true, Ordering::AcqRel) {
+                    let seen = self.arrived.load(Ordering::Acquire);
+                    drop(state);
+                    let spun = spin(LONGEST, || self.arrived.load(Ordering::Acquire) != seen);
+                    self.spinning.store(false, Ordering::Release);
+                    state = self.lock();
+                    state.habit.note(spun);
+                    continue;
+                }
             }
             state = if state.jobs.waiting() == 0 {
                 self.work.wait(state).unwrap_or_else(PoisonError::into_inner)
@@ -128,8 +163,23 @@ impl<J, O: Clone, C> Queue<J, O, C> {
         let mut state = self.lock();
         state.jobs.done(worker, monotonic_ns());
         state.done.push_back(completion);
+        self.finished.fetch_add(1, Ordering::Release);
         drop(state);
         self.done.notify_one();
+    }
+
+    /// Moves up to `most` completions that are there, or come while it spins, to `into`; gives how many.
+    pub fn fetch_soon(&self, into: &mut Vec<C>, most: usize, longest: Duration) -> usize {
+        loop {
+            let mut state = self.lock();
+            let seen = self.finished.load(Ordering::Acquire);
+            let n = state.done.len().min(most);
+            into.extend(state.done.drain(..n));
+            drop(state);
+            if n > 0 || spin(longest, || self.finished.load(Ordering::Acquire) != seen) != Spun::Ready {
+                return n;
+            }
+        }
     }
 
     /// Waits until there is a completion, all are done after a close, or time is over; moves up to `most` to `into`.
@@ -157,6 +207,7 @@ impl<J, O: Clone, C> Queue<J, O, C> {
     /// Refuses new jobs; those that wait are still done.
     pub fn close(&self) {
         self.lock().closed = true;
+        self.arrived.fetch_add(1, Ordering::Release);
         self.work.notify_all();
         self.done.notify_all();
     }
@@ -240,6 +291,49 @@ mod tests {
         all.sort_unstable();
         assert_eq!(all, (0..10).collect::<Vec<_>>());
         assert_eq!(q.fetch(&mut all, 1, LATE), 0);
+    }
+
+    #[test]
+    fn fetch_soon_takes_what_is_there_and_does_not_wait_long() {
+        let q = Numbers::new(1, 4);
+        let mut all = Vec::new();
+        assert_eq!(q.fetch_soon(&mut all, 1, SOON), 0);
+        for i in 0..2 {
+            q.submit(LINE, i).unwrap();
+            assert_eq!(q.take(0), Some(Work::Job(i)));
+            q.complete(0, i);
+        }
+        assert_eq!(q.fetch_soon(&mut all, 1, SOON), 1);
+        assert_eq!(q.fetch_soon(&mut all, 9, SOON), 1);
+        assert_eq!(all, [0, 1]);
+    }
+
+    #[test]
+    fn no_job_is_lost_between_a_spin_and_a_sleep() {
+        // Gaps around the length of a spin, so that jobs meet workers that spin, give up and sleep.
+        let q = Arc::new(Numbers::new(2, 4));
+        let workers = [0, 1].map(|w| {
+            let q = q.clone();
+            std::thread::spawn(move || {
+                while let Some(Work::Job(j)) = q.take(w) {
+                    q.complete(w, j);
+                }
+            })
+        });
+        let mut all = Vec::new();
+        for i in 0..3000u32 {
+            q.submit(LINE, i).unwrap();
+            if q.fetch_soon(&mut all, 1, SOON) == 0 {
+                assert_eq!(q.fetch(&mut all, 1, LATE), 1);
+            }
+            let end = Instant::now() + LONGEST.mul_f64(f64::from(i % 7) / 5.0);
+            while Instant::now() < end {
+                std::hint::spin_loop();
+            }
+        }
+        q.close();
+        workers.into_iter().for_each(|w| w.join().unwrap());
+        assert_eq!(all, (0..3000).collect::<Vec<_>>());
     }
 
     #[test]

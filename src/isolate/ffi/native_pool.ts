@@ -37,7 +37,7 @@ export interface NativeCompletion {
   readonly exits: number
   /** Pages that the reset put back. */
   readonly dirtyPages: number
-  /** Index of the worker that ran it; 4294967295 for the calling thread. */
+  /** Index of the worker that ran it. */
   readonly worker: number
 }
 
@@ -93,11 +93,7 @@ export interface PoolOptions {
   readonly workers: number
   /** Requests that may wait. */
   readonly queue: number
-  /**
-   * Longest run on the calling thread of a request that is alone, in microseconds; 0 for never, default 1000. Requests run
-   * there only while their mean is below a tenth of it. That thread has no system-call filter, and a crash of the library there
-   * takes the process with it.
-   */
+  /** Longest wait of the calling thread for a request that is short and alone, in microseconds; 0 for never, default 400. */
   readonly lingerUs?: number
 }
 
@@ -126,7 +122,7 @@ interface Pending {
 const BATCH = 64
 /** Longest single wait; while requests are under way another follows. */
 const WAIT_US = 5_000_000
-const LINGER_US = 1000
+const LINGER_US = 400
 /** A ticket's low bits are the index of its slot. */
 const SLOT_MASK = 0xffff
 const NOTHING = new Uint8Array(0)
@@ -207,11 +203,7 @@ export class NativePool {
     if (!(timeoutUs >= 1 && timeoutUs <= 0xffffffff)) {
       throw new RangeError(`Cannot submit a request: timeout of ${timeoutMs} ms, want 0.001 to 4294967`)
     }
-    // A wait that has not come back yet fills the records.
-    if (shouldLinger(this.#linger, this.#outstanding === 0) && !keep && !check && this.#drain === null) {
-      const answer = this.#runHere(program, frame, timeoutUs)
-      if (answer !== null) return answer
-    }
+    const lingers = shouldLinger(this.#linger, this.#outstanding === 0)
     const ticket = this.#symbols.mayfly_submit(
       this.#handle,
       program.handle,
@@ -222,7 +214,8 @@ export class NativePool {
     )
     if (ticket < 0) this.#library.check(ticket)
     const { promise } = this.#expect(program, ticket)
-    this.#drain ??= this.#takeAll()
+    // A wait that has not come back yet fills the records.
+    if (this.#drain === null && !(lingers && this.#takeNow())) this.#drain = this.#takeAll()
     return promise
   }
 
@@ -265,29 +258,13 @@ export class NativePool {
     if (this.#closing !== null) throw new ClosedError('pool')
   }
 
-  /** Runs a request on this thread, as long as that may take; null when it did not do. */
-  #runHere(
-    program: NativeProgram,
-    frame: Uint8Array<ArrayBuffer>,
-    timeoutUs: number,
-  ): Promise<NativeCompletion> | null {
-    const budget = Math.min(this.#linger.mostUs, timeoutUs)
-    const count = this.#symbols.mayfly_run_here(
-      this.#handle,
-      program.handle,
-      frame,
-      frame.length,
-      budget,
-      this.#bytes,
-    )
+  /** Looks for answers for a short time; false while some are outstanding. */
+  #takeNow(): boolean {
+    const count = this.#symbols.mayfly_poll(this.#handle, this.#bytes, BATCH, this.#linger.mostUs)
     this.#library.check(count)
-    if (count === 0) {
-      noteLate(this.#linger)
-      return null
-    }
-    const { promise } = this.#expect(program, this.#signed[TICKET])
-    this.#settle(0)
-    return promise
+    for (let index = 0; index < count; index++) this.#settle(index)
+    if (count === 0) noteLate(this.#linger)
+    return this.#outstanding === 0
   }
 
   #expect(program: NativeProgram, ticket: number): PromiseWithResolvers<NativeCompletion> {

@@ -136,14 +136,12 @@ export const SYMBOLS = {
     result: 'i32',
     nonblocking: true,
   },
-  mayfly_run_here: {
+  mayfly_poll: {
     parameters: [
       'i32', // i32: pool
-      'i32', // i32: program
-      'buffer', // *const u8: frame
-      'u32', // u32: length
-      'u32', // u32: budget in microseconds
-      'buffer', // *mut Completion: completion
+      'buffer', // *mut Completion: completions
+      'u32', // u32: capacity
+      'u32', // u32: longest in microseconds
     ],
     result: 'i32',
   },

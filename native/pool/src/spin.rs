@@ -1,0 +1,107 @@
+//! Waiting without sleep for what is about to happen. To wake a thread whose CPU has gone idle costs 10 to 30 us and what its
+//! caches held (most of all inside of a virtual machine, where idling leaves it): as much as a short request.
+//!
+//! Who waits spins only where the last wait was short, and only while nobody else wants the CPU: an idle pool sleeps, and so does
+//! a busy machine.
+
+use std::thread::yield_now;
+use std::time::{Duration, Instant};
+
+/// Longest spin of a worker. A client that asks again at once is back within it.
+pub(crate) const LONGEST: Duration = Duration::from_micros(250);
+/// A yield that takes longer gave the CPU to somebody.
+const YIELD: Duration = Duration::from_micros(10);
+/// Such yields in one spin, above which the CPU is wanted elsewhere. Those whom a completion wakes take two or three.
+const GIVEN: u32 = 3;
+/// Waits without a spin after that.
+const REST: u16 = 500;
+
+/// What became of a spin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spun {
+    /// It came.
+    Ready,
+    /// It did not come in time.
+    Late,
+    /// Somebody else wants the CPU.
+    Crowded,
+}
+
+/// Whether the next wait is worth a spin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Habit {
+    /// The last wait was short.
+    short: bool,
+    /// Waits until the next spin, after a crowd.
+    rest: u16,
+}
+
+impl Habit {
+    /// Whether to spin now.
+    pub fn wants(self) -> bool {
+        self.short && self.rest == 0
+    }
+
+    /// Hears how a spin went, if there was one.
+    pub fn note(&mut self, spun: Spun) {
+        if spun == Spun::Crowded {
+            self.rest = REST;
+        }
+    }
+
+    /// Hears how long a whole wait was.
+    pub fn learn(&mut self, waited: Duration) {
+        self.short = waited <= LONGEST;
+        self.rest = self.rest.saturating_sub(1);
+    }
+}
+
+/// Spins until `is_ready` says so.
+pub(crate) fn spin(longest: Duration, is_ready: impl Fn() -> bool) -> Spun {
+    let begin = Instant::now();
+    let (mut last, mut given) = (begin, 0);
+    loop {
+        if is_ready() {
+            return Spun::Ready;
+        }
+        yield_now();
+        let now = Instant::now();
+        given += u32::from(now - last > YIELD);
+        if given > GIVEN {
+            return Spun::Crowded;
+        }
+        if now - begin > longest {
+            return Spun::Late;
+        }
+        last = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_habit_follows_short_waits_and_rests_after_a_crowd() {
+        let mut habit = Habit::default();
+        assert!(!habit.wants());
+        habit.learn(LONGEST);
+        assert!(habit.wants());
+        habit.note(Spun::Late);
+        assert!(habit.wants());
+        habit.learn(LONGEST + Duration::from_nanos(1));
+        assert!(!habit.wants());
+        habit.note(Spun::Crowded);
+        for _ in 0..REST {
+            assert!(!habit.wants());
+            habit.learn(Duration::ZERO);
+        }
+        assert!(habit.wants());
+    }
+
+    #[test]
+    fn a_spin_ends_with_or_without_what_it_waits_for() {
+        assert_eq!(spin(Duration::ZERO, || true), Spun::Ready);
+        assert_ne!(spin(LONGEST, || false), Spun::Ready);
+    }
+}
