@@ -105,6 +105,7 @@ impl Kernel {
             }),
             WaitFor::Futex { .. } => wait.woken,
             WaitFor::Signals(set) => (thread.pending.set() | self.process.pending.set()) & set != 0,
+            WaitFor::Room { file, added } => self.files.event_takes(*file, *added),
             WaitFor::Time => false,
         };
         let signalled = (thread.pending.set() | self.process.pending.set()) & !thread.mask != 0;

@@ -19,6 +19,13 @@ pub enum WaitFor {
     },
     /// One of these signals, which the thread blocks.
     Signals(u64),
+    /// Room for so much in the counter of this eventfd.
+    Room {
+        /// The description.
+        file: usize,
+        /// What is to be added.
+        added: u64,
+    },
     /// Nothing but time or a signal.
     Time,
 }

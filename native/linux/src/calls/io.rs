@@ -390,8 +390,7 @@ impl Kernel {
     }
 
     fn write_bytes(&mut self, m: &mut impl Machine, file: usize, bytes: &[u8], at: Option<u64>) -> Answer {
-        let ticks = m.ticks();
-        let now = self.clock.realtime(ticks);
+        let now = self.clock.realtime(m.ticks());
         let open = self.files.file(file).ok_or(Errno::EBADF)?;
         let nonblocking = open.nonblocking();
         let count = bytes.len() as u64;
@@ -436,12 +435,10 @@ impl Kernel {
                     return Err(Errno::EINVAL);
                 }
                 if *old > u64::MAX - 1 - added {
-                    if *old == u64::MAX - 1 || nonblocking {
-                        return self.wait_or_again(file, event::OUT, nonblocking);
+                    if nonblocking {
+                        return Err(Errno::EAGAIN);
                     }
-                    // No event says that there is room for so much: look again in a millisecond.
-                    let again = self.clock.monotonic(ticks) + 1_000_000;
-                    return Ok(Done::Wait(WaitFor::Time, Some(again)));
+                    return Ok(Done::Wait(WaitFor::Room { file, added }, None));
                 }
                 if let Some(open) = self.files.file_mut(file)
                     && let FileKind::Event { count, .. } = &mut open.kind

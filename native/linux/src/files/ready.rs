@@ -17,6 +17,15 @@ impl Files {
         self.ready_within(file, now, EPOLL_DEPTH)
     }
 
+    /// Whether the counter of an eventfd has room for so much. What is no eventfd any more keeps nobody waiting.
+    #[must_use]
+    pub fn event_takes(&self, file: usize, added: u64) -> bool {
+        match self.open.get(file).map(|open| &open.kind) {
+            Some(FileKind::Event { count, .. }) => *count <= (u64::MAX - 1).saturating_sub(added),
+            _ => true,
+        }
+    }
+
     fn ready_within(&self, file: usize, now: u64, depth: u32) -> u32 {
         use event::{ERR, HUP, IN, OUT, RDHUP, RDNORM, WRNORM};
         let Some(open) = self.open.get(file) else {

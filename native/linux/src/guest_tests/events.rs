@@ -163,3 +163,34 @@ fn bytes_held_for_the_guest_are_bounded_over_all_pipes() {
     };
     assert_eq!(third, 4096, "closing the reader gives the bytes back");
 }
+
+#[test]
+fn a_write_to_an_eventfd_waits_for_room_without_asking_again_and_again() {
+    let mut guest = Guest::new();
+    let event = guest.call(number::eventfd2, [0; 6]) as u64;
+    guest.put(guest.scratch, &(u64::MAX - 3).to_le_bytes());
+    guest.put(guest.scratch + 8, &8_u64.to_le_bytes());
+    assert_eq!(guest.call(number::write, [event, guest.scratch, 8, 0, 0, 0]), 8);
+    // Alone, it waits for ever, and the kernel sees that at once: each look at the clock is 1000 ticks here.
+    let before = guest.machine.ticks();
+    let write = [event, guest.scratch + 8, 8, 0, 0, 0];
+    let mut alone = guest.clone();
+    assert_eq!(alone.act(number::write, write), Action::Deadlock);
+    assert!(alone.machine.ticks() - before < 100_000);
+    // With a thread that takes the count, it goes on.
+    guest.thread();
+    let first = guest.tid();
+    guest.act(number::write, write);
+    assert_ne!(guest.tid(), first);
+    assert_eq!(
+        guest.call(number::read, [event, guest.scratch + 16, 8, 0, 0, 0]),
+        8
+    );
+    assert_eq!(guest.act(number::sched_yield, [0; 6]), Action::Resume);
+    assert_eq!((guest.tid(), guest.result()), (first, 8));
+    assert_eq!(
+        guest.call(number::read, [event, guest.scratch + 16, 8, 0, 0, 0]),
+        8
+    );
+    assert_eq!(guest.get(guest.scratch + 16), 8_u64.to_le_bytes());
+}
