@@ -2,9 +2,9 @@
  * From a planned program to a snapshot that is warm.
  *
  * ```text
- * boot -> describe -> warm-up -> renew -> snapshot -> trial runs in a fork
- *   ^                                                     |
- *   +---- once more with a longer warm-up <-- unsettled --+
+ * boot -> describe -> first runs -> renew -> warm-up -> renew -> snapshot -> trial runs in a fork
+ *   ^                                                                            |
+ *   +---- once more with a longer warm-up <-- unsettled -------------------------+
  * ```
  */
 import { BootError } from './ffi/errors.ts'
@@ -32,6 +32,8 @@ const COLD_MS = 1000
 /** CPU time for the warm-up of one handler, and of all of them: a neighbour on the core must not shorten it. */
 const HANDLER_MS = 500
 const WARMUP_MS = 20_000
+/** Runs of each frame before the modules are renewed for the first time. */
+const EARLY_RUNS = 4
 /** How many times longer the second warm-up is. */
 const LONGER = 3
 /** A run in a fork is as warm as before within this factor, and this many microseconds for what a fork costs. */
@@ -62,19 +64,19 @@ async function bootSurvivors(
 ): Promise<{ native: NativeProgram; warmup: readonly Warmup[] }> {
   let warmup = given
   for (;;) {
-    const frames = toFrames(plan, warmup, times)
+    const steps = toSteps(plan, warmup, times)
     try {
+      const frames = steps.map(({ frame }) => frame)
       return { native: await NativeProgram.boot(library, toSpec(plan, frames)), warmup }
     } catch (error) {
       if (!(error instanceof BootError) || error.entry === null || warmup.length === 0) throw error
-      // Frame 0 describes the program, and what follows the handlers' renews it: that fails for all of them.
-      const handler = warmup[error.entry - 1]?.handler
-      const left = handler === undefined ? [] : warmup.filter((entry) => entry.handler !== handler)
-      const name = handler === undefined ? 'all its handlers' : nameHandler(plan, handler)
+      // What is of no handler renews the program: that fails for all of them.
+      const { handler } = steps[error.entry]
+      const name = handler === null ? 'all its handlers' : nameHandler(plan, handler)
       console.error(
         `mayfly: the warm-up of ${name} failed, it starts without (\`warmup: 0\` says so in its file): ${error.message}`,
       )
-      warmup = left
+      warmup = handler === null ? [] : warmup.filter((entry) => entry.handler !== handler)
     }
   }
 }
@@ -84,21 +86,42 @@ function nameHandler(plan: Program, index: number): string {
   return method === null ? route.file : `${method} ${route.file}`
 }
 
-function toFrames(plan: Program, warmup: readonly Warmup[], times: number): WarmupFrame[] {
-  const describe: WarmupFrame = { frame: encodeControl({ control: 'describe' }), runs: 1, tell: true }
+/** One frame of the warm-up, and whose it is; null for the program's own. */
+interface Step {
+  readonly handler: number | null
+  readonly frame: WarmupFrame
+}
+
+/**
+ * The whole warm-up. The modules are renewed once early: code that V8 optimises while there is one instance of a closure only is
+ * bound to that one, and would be compiled anew in every request after the renewal at the end. Apps get some requests after
+ * that: frameworks build their routers when the first one comes (seen with Hono: 5 ms in every request).
+ */
+function toSteps(plan: Program, warmup: readonly Warmup[], times: number): Step[] {
+  const describe = toControl('describe', 0, true)
   if (warmup.length === 0) return [describe]
   const handlers = Map.groupBy(warmup, ({ handler }) => handler)
   const timeoutMs = plan.options.timeoutMs + COLD_MS
+  const toStep = (entry: Warmup, runs: number, group: number, rehearse: boolean): Step => {
+    const { handler, frame } = entry
+    const handlerMs = times * Math.min(HANDLER_MS, WARMUP_MS / handlers.size)
+    const budgetMs = Math.ceil(handlerMs / handlers.get(handler)!.length)
+    return { handler, frame: { frame, runs, group, rehearse, timeoutMs, budgetMs } }
+  }
+  const isFirst = (entry: Warmup) => entry === handlers.get(entry.handler)![0]
+  const isApp = ({ handler }: Warmup) => plan.handlers[handler].method === null
   return [
     describe,
-    ...warmup.map((entry) => {
-      const { handler, frame, count } = entry
-      const own = handlers.get(handler)!
-      const budgetMs = Math.ceil(times * Math.min(HANDLER_MS, WARMUP_MS / handlers.size) / own.length)
-      return { frame, runs: count * times, group: 1, rehearse: entry === own[0], timeoutMs, budgetMs }
-    }),
-    { frame: encodeControl({ control: 'renew' }), runs: 1, group: 2 },
+    ...warmup.map((entry) => toStep(entry, Math.min(entry.count, EARLY_RUNS), 1, false)),
+    toControl('renew', 2),
+    ...warmup.map((entry) => toStep(entry, entry.count * times, 3, isFirst(entry))),
+    toControl('renew', 4),
+    ...warmup.filter(isApp).map((entry) => toStep(entry, 1, 5, false)),
   ]
+}
+
+function toControl(control: 'describe' | 'renew', group: number, tell = false): Step {
+  return { handler: null, frame: { frame: encodeControl({ control }), runs: 1, group, tell } }
 }
 
 /** Stock Deno on the bundle, with its own libraries and nothing else of the host. */
