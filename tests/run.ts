@@ -1,7 +1,7 @@
 /**
  * `deno task test`: every check that the project has, in one run. `--check` stops before the tests; `--vtx` (`deno task
- * test-vtx`) runs nothing but the native tests on emulated VT-x, which are too slow for every run. What follows `--` goes to
- * `deno test` (a file, `--filter name`).
+ * test-vtx`) runs nothing but the native tests on emulated VT-x, which are too slow for every run, and gives
+ * `native/hwtest/run` the other arguments (`--crate mayfly-vmm`). What follows `--` goes to `deno test` (a file, `--filter name`).
  *
  * It ends with a line `N passed, N failed` and exits with 1 when anything failed.
  */
@@ -43,7 +43,11 @@ async function main(args: readonly string[]): Promise<number> {
     ...(onlyCheck ? [] : testSteps(forTests)),
   ]
   if (cargo !== undefined) {
-    steps.push(...(onlyVtx ? [emulatedVtx(cargo)] : [...nativeSteps(cargo), emulatedAmdV(cargo)]))
+    steps.push(
+      ...(onlyVtx
+        ? [emulatedVtx(cargo, flags.filter((flag) => flag !== '--vtx'))]
+        : [...nativeSteps(cargo), emulatedAmdV(cargo)]),
+    )
   }
   const total: Count = { passed: 0, failed: 0, skipped: 0 }
   const broken: string[] = []
@@ -120,18 +124,32 @@ function nativeSteps({ command, env }: Cargo): Step[] {
  * the same time without. Whether the emulator can be had, it finds out itself.
  */
 function emulatedAmdV(cargo: Cargo): Step {
-  return hardwareStep('emulated AMD-V', cargo, ['--npt=1', '--npt=0', '--budget', String(BUDGET_SECONDS)])
+  return hardwareStep('emulated AMD-V', cargo, [
+    '--npt=1',
+    '--npt=0',
+    '--budget',
+    String(BUDGET_SECONDS),
+    '--deno',
+    Deno.execPath(),
+  ])
 }
 
-function emulatedVtx(cargo: Cargo): Step {
-  return hardwareStep('emulated VT-x', cargo, ['--bochs'])
+function emulatedVtx(cargo: Cargo, more: readonly string[]): Step {
+  return hardwareStep('emulated VT-x', cargo, [
+    '--bochs',
+    '--deno',
+    Deno.execPath(),
+    '--without',
+    'framework',
+    ...more,
+  ])
 }
 
-function hardwareStep(name: string, { command, env }: Cargo, machines: readonly string[]): Step {
+function hardwareStep(name: string, { command, env }: Cargo, args: readonly string[]): Step {
   return {
     name,
     command: `${ROOT}native/hwtest/run`,
-    args: [...machines, '--deno', Deno.execPath()],
+    args,
     env: { ...env, PATH: `${dirname(command)}:${Deno.env.get('PATH') ?? ''}` },
     count: countRunner,
   }

@@ -16,6 +16,7 @@ build_programs() {
   cargo_static build -p mayfly-vm --bins >>"$work/cargo.json" || fail "mayfly-vm does not build"
   # Backwards, so that the crates nearest to the hardware come first: vmm, pool, then the rest.
   read_artifacts <"$work/cargo.json" | LC_ALL=C sort -ur >"$work/programs"
+  for name in "${without[@]}"; do sed -i "/^test ${name/\// } /d" "$work/programs"; done
   grep -q '^test ' "$work/programs" || fail "cargo named no test program: cargo test --no-run of $native/Cargo.toml"
 }
 
