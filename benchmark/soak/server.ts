@@ -1,7 +1,8 @@
 /** The server in a fresh process, and what it is asked. */
 import { fromFileUrl } from '@std/path'
 
-const START_MS = 60_000
+/** The first start builds the native library. */
+const START_MS = 600_000
 
 /** A server at work. */
 export interface SoakServer {
@@ -10,7 +11,7 @@ export interface SoakServer {
   stop(): Promise<void>
 }
 
-/** Starts `main.ts` on a free port; rejects when no isolated route answers within a minute. */
+/** Starts `main.ts` on a free port; rejects when no isolated route answers within ten minutes, the build of the library among them. */
 export async function startSoakServer(): Promise<SoakServer> {
   const port = freePort()
   const child = new Deno.Command(Deno.execPath(), {
@@ -37,8 +38,9 @@ export async function startSoakServer(): Promise<SoakServer> {
       last = `status ${response.status}: ${await response.text()}`
       if (response.status === 200) return { pid: child.pid, origin, stop }
     } catch {
-      await new Promise((resolve) => setTimeout(resolve, 50))
+      // It does not listen yet.
     }
+    await new Promise((resolve) => setTimeout(resolve, 50))
   }
   await stop()
   throw new Error(

@@ -2,7 +2,7 @@
 //!
 //! The programs are native/linux/tests/programs/*.c and rust/*.rs. Each prints what its calls answered; none depends on addresses, ids or the user.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -13,8 +13,8 @@ const INPUT: &[u8] = b"some input\n";
 
 /// Why this machine cannot run the comparison.
 fn missing() -> Option<&'static str> {
-    if File::options().read(true).write(true).open("/dev/kvm").is_err() {
-        return Some("/dev/kvm is missing or closed to this user");
+    if let Err(mayfly_vmm::Error::Unavailable(_)) = mayfly_vmm::Host::open() {
+        return Some("no /dev/kvm that can run a machine");
     }
     match Command::new("gcc")
         .arg("--version")

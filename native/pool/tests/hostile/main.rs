@@ -66,8 +66,8 @@ impl End {
 
 fn program() -> Option<Arc<Program>> {
     static PROGRAM: OnceLock<Option<Arc<Program>>> = OnceLock::new();
+    let host = host()?;
     let boot = || {
-        let host = host()?;
         if !compile("hostile", "-static") {
             return None;
         }
