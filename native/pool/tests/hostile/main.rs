@@ -32,6 +32,8 @@ enum End {
     Timeout,
     OutOfMemory,
     Stuck,
+    /// What it announced is over a limit.
+    OutputOver,
     /// What it wrote is no frame.
     Misbehaves,
     /// With an answer of so many bytes.
@@ -49,6 +51,7 @@ impl End {
             (End::Timeout, Outcome::Timeout)
             | (End::OutOfMemory, Outcome::OutOfMemory)
             | (End::Stuck, Outcome::Stuck)
+            | (End::OutputOver, Outcome::OutputOver)
             | (End::Misbehaves, Outcome::Misbehaved(_)) => true,
             _ => false,
         }
