@@ -120,13 +120,36 @@ fn deeds_end_by_their_name_and_leave_a_clean_machine() {
     );
 }
 
+/// Instructions that QEMU's translator executes without the exception that a CPU raises, or with another one.
+const LENIENT: [&str; 6] = [
+    "icebp",
+    "SSE division by zero",
+    "ldmxcsr of all bits",
+    "wrfsbase, not canonical",
+    "wrgsbase, not canonical",
+    "clflush of nothing",
+];
+
+/// The rows that this CPU can show.
+fn rows() -> impl Iterator<Item = &'static (&'static str, &'static [u8], End)> {
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let translated = cpu.contains("QEMU TCG CPU");
+    if translated {
+        println!(
+            "left out, as QEMU's translator is lenient: {}",
+            LENIENT.join("; ")
+        );
+    }
+    code::ROWS
+        .iter()
+        .filter(move |(name, ..)| !(translated && LENIENT.contains(name)))
+}
+
 #[test]
 fn instructions_end_by_their_signal_and_leave_a_clean_machine() {
     judge(
         false,
-        code::ROWS
-            .iter()
-            .map(|(name, bytes, end)| (*name, frame("run", bytes), end)),
+        rows().map(|(name, bytes, end)| (*name, frame("run", bytes), end)),
     );
 }
 
@@ -136,7 +159,7 @@ fn faults_of_instructions_reach_the_programs_own_handler() {
     let Some(program) = program() else { return };
     let mut client = Client::new(&program);
     let mut wrong = Vec::new();
-    for (name, bytes, end) in code::ROWS {
+    for (name, bytes, end) in rows() {
         let End::Dies(signals) = end else { continue };
         let said = text(&client.send(frame("catch", bytes), 30 * SECOND));
         if !signals.iter().any(|s| said == format!("caught {s} {s} {s}")) {
