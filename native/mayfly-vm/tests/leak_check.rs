@@ -1,12 +1,11 @@
 //! The leak check is green, and red with each step of the reset left out. Skipped aloud without `/dev/kvm`.
 
-use std::fs::File;
 use std::process::{Command, Output};
 
 /// Runs `mayfly-vm leak-check`; `None`, and says so, where no machine can run.
 fn leak_check(arguments: &[&str]) -> Option<Output> {
-    if let Err(e) = File::options().read(true).write(true).open("/dev/kvm") {
-        eprintln!("SKIPPED: /dev/kvm: {e}");
+    if let Err(mayfly_vmm::Error::Unavailable(why)) = mayfly_vmm::Host::open() {
+        eprintln!("SKIPPED: {}", why.reason);
         return None;
     }
     let mut command = Command::new(env!("CARGO_BIN_EXE_mayfly-vm"));
