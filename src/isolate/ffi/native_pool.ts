@@ -260,10 +260,14 @@ export class NativePool {
 
   /** Looks for answers for a short time; false while some are outstanding. */
   #takeNow(): boolean {
-    const count = this.#symbols.mayfly_poll(this.#handle, this.#bytes, BATCH, this.#linger.mostUs)
-    this.#library.check(count)
-    for (let index = 0; index < count; index++) this.#settle(index)
-    if (count === 0) noteLate(this.#linger)
+    try {
+      const count = this.#symbols.mayfly_poll(this.#handle, this.#bytes, BATCH, this.#linger.mostUs)
+      this.#library.check(count)
+      for (let index = 0; index < count; index++) this.#settle(index)
+      if (count === 0) noteLate(this.#linger)
+    } catch (error) {
+      this.#break(error as NativeError)
+    }
     return this.#outstanding === 0
   }
 
