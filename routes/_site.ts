@@ -90,6 +90,7 @@ export function createSite(options: SiteOptions = {}): Router {
     }),
     routes: () => router.routes(),
     assets: assetVersion(new URL('./_public/', import.meta.url), production),
+    toJSON: () => undefined,
   }
 
   router.on((event) => listen(site, event))

@@ -22,6 +22,8 @@ export interface Site {
   readonly routes: () => RouteRow[]
   /** A digest of the files under /assets, so that browsers may keep them for good. */
   readonly assets: () => Promise<string>
+  /** It has no JSON form: what has one would go into the machines of isolated handlers. */
+  readonly toJSON: () => undefined
 }
 
 /** The site that answers this request. */

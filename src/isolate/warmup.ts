@@ -28,6 +28,14 @@ interface Client {
   readonly headers: HeaderPairs
   /** It comes through a socket; what comes through `router.fetch` has no address. */
   readonly remote: boolean
+  /** What middleware before the handler left. */
+  readonly left?: Pick<RequestHead, 'state' | 'pending'>
+}
+
+/** As `securityHeaders` and `requestId` leave them. */
+const LEFT_HEADERS: RequestHead['pending'] = {
+  single: [['x-content-type-options', 'nosniff'], ['x-request-id', '01J8Z0000000000000000000']],
+  appended: [],
 }
 
 /**
@@ -63,6 +71,7 @@ const CLIENTS: readonly Client[] = [
       ['upgrade-insecure-requests', '1'],
     ],
     remote: true,
+    left: { pending: LEFT_HEADERS },
   },
   {
     origin: 'http://10.0.0.7:8080',
@@ -74,6 +83,7 @@ const CLIENTS: readonly Client[] = [
       ['connection', 'close'],
     ],
     remote: true,
+    left: { state: {}, pending: LEFT_HEADERS },
   },
 ]
 
@@ -139,7 +149,7 @@ function toFrames(
     ? []
     : [['content-type', type], ['content-length', String(bytes.length)]]
   const frames: Warmup[] = []
-  for (const [index, { origin, headers, remote }] of CLIENTS.entries()) {
+  for (const [index, { origin, headers, remote, left }] of CLIENTS.entries()) {
     const head: RequestHead = {
       handler,
       method,
@@ -149,6 +159,7 @@ function toFrames(
       seed: createSeed(),
       ...(Object.keys(params).length === 0 ? {} : { params }),
       ...(remote ? { ip: '192.0.2.1', peer: '127.0.0.1' } : {}),
+      ...left,
     }
     const share = Math.floor((count + CLIENTS.length - 1 - index) / CLIENTS.length)
     if (share > 0) frames.push({ handler, frame: encodeRequest(head, bytes), count: share })

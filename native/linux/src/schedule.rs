@@ -80,7 +80,8 @@ impl Kernel {
             let now = self.now(m);
             if at <= now {
                 let missed = (now - at).checked_div(interval).map_or(0, |missed| missed + 1);
-                self.process.alarm = (interval != 0).then(|| (at + missed * interval, interval));
+                let next = at.saturating_add(missed.saturating_mul(interval));
+                self.process.alarm = (interval != 0).then_some((next, interval));
                 self.process.pending.add(Info {
                     signal: number::SIGALRM,
                     code: 0x80,

@@ -130,9 +130,9 @@ class GuestSender extends ResponseSender {
   }
 }
 
-/** Nothing but the defaults would go into the response. */
-function isPlain(context: GuestContext): boolean {
-  return context.pending === null && context.status === 0 && context.method !== 'HEAD'
+/** Nothing but the defaults would go into the response. What `ctx.set` collected is the host's to add, but for another type. */
+function isPlain({ pending, status, method }: GuestContext): boolean {
+  return status === 0 && method !== 'HEAD' && (pending === null || !pending.single.has('content-type'))
 }
 
 function toLazy(text: string, type: PlainType): Response {
