@@ -12,7 +12,7 @@ import { installChromium } from './install.ts'
 
 const ROOT = fromFileUrl(new URL('..', import.meta.url))
 /** Of the emulated AMD-V, after which no more tests start: with builds and the last test the step ends within ten minutes. */
-const BUDGET_SECONDS = 300
+const BUDGET_SECONDS = 420
 /** The static test programs of the emulated machine carry no names for the trace of a crash; it needs no KVM. */
 const NOT_EMULATED = ['--without', 'guard/threads']
 

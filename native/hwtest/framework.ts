@@ -41,6 +41,8 @@ async function main(folder: string): Promise<void> {
 /** Copies the packages that the test's modules import, with all that these need. */
 async function copyPackages(target: string): Promise<void> {
   await deno(['cache', '--quiet', TEST])
+  // Without the lock file, as there, Deno asks for the lists of versions too.
+  await deno(['cache', '--quiet', '--no-lock', TEST])
   const { denoDir } = JSON.parse(await deno(['info', '--json'])) as { denoDir: string }
   const graph = JSON.parse(await deno(['info', '--json', TEST])) as ModuleGraph
   const open = graph.modules.flatMap(({ npmPackage }) => npmPackage ?? [])

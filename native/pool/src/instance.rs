@@ -12,6 +12,7 @@ use crate::machine::Guest;
 use crate::outcome::{Outcome, RequestStats};
 use crate::program::{Program, begin_request};
 use crate::running::{Event, Running};
+use crate::turns::Turns;
 
 const SIGSEGV: i32 = 11;
 
@@ -52,6 +53,7 @@ impl Instance {
             trace: None,
             exits: 0,
             seedings: 0,
+            turns: Turns::default(),
         };
         Ok(Instance {
             program: program.clone(),
@@ -179,6 +181,7 @@ impl Instance {
         let deadline = begin.saturating_add(timeout_ns);
         let outcome = self.handle(frame, alarm, deadline);
         let ran = monotonic_ns();
+        self.running.turns.restore();
         let mut handled = Handled {
             traces: self.take_traces(),
             lost: true,

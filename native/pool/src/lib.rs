@@ -27,6 +27,7 @@ mod spec;
 mod spin;
 mod supervisor;
 mod trial;
+mod turns;
 mod worker;
 
 pub use mayfly_linux::calls::name as call_name;

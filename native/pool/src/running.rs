@@ -8,13 +8,18 @@ use mayfly_linux::exec::Exec;
 use mayfly_linux::kernel::{Config, Kernel};
 use mayfly_linux::machine::Machine;
 use mayfly_linux::stdio::OutputMode;
-use mayfly_vmm::{Alarm, Exit, Host, Vm};
+use mayfly_vmm::{Alarm, Error, Exit, Host, Vm};
 
 use crate::clock::{ClockSource, fresh_seed};
 use crate::deadlines::Deadlines;
 use crate::machine::Guest;
 use crate::mount::mount_all;
 use crate::spec::{BootError, Spec};
+use crate::turns::Turns;
+
+/// Vector and error code of a fetch from a page that is not there.
+const PAGE_FAULT: u8 = 14;
+const FETCH_BY_USER: u64 = 0x14;
 
 /// Why the loop stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +48,7 @@ pub struct Running {
     pub exits: u64,
     /// Times that it asked for random bytes.
     pub seedings: u64,
+    pub(crate) turns: Turns,
 }
 
 impl Running {
@@ -103,6 +109,7 @@ impl Running {
                 trace: None,
                 exits: 0,
                 seedings: 0,
+                turns: Turns::default(),
             }),
         }
     }
@@ -124,7 +131,14 @@ impl Running {
             if action != Action::Resume {
                 return Ok(Event::Action(action));
             }
-            let exit = self.guest.vm().run(alarm)?;
+            let exit = match self.guest.vm().run(alarm) {
+                // A forged frame, or a kick that found it on its way there: the fault that a step further would bring.
+                Err(Error::BadInstructionPointer { rip }) => {
+                    action = self.kernel.fault(&mut self.guest, PAGE_FAULT, FETCH_BY_USER, rip);
+                    continue;
+                }
+                exit => exit?,
+            };
             self.exits += 1;
             action = match exit {
                 Exit::Syscall => {
@@ -137,6 +151,7 @@ impl Running {
                         return Ok(event);
                     }
                     alarm.set(Some(deadlines.next_look()))?;
+                    self.turns.lengthen();
                     self.kernel.preempt(&mut self.guest)
                 }
             };
