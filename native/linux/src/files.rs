@@ -25,6 +25,8 @@ pub mod event {
     pub const ERR: u32 = 0x8;
     pub const HUP: u32 = 0x10;
     pub const NVAL: u32 = 0x20;
+    /// What poll(2) tells without being asked.
+    pub const ALWAYS: u32 = ERR | HUP | NVAL;
     pub const RDNORM: u32 = 0x40;
     pub const WRNORM: u32 = 0x100;
     pub const RDHUP: u32 = 0x2000;

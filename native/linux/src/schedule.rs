@@ -95,15 +95,9 @@ impl Kernel {
     fn wait_over(&self, thread: &Thread, wait: &Wait, now: u64) -> Option<Retry> {
         let timed_out = wait.deadline.is_some_and(|deadline| deadline <= now);
         let success = match &wait.what {
-            WaitFor::Files(files) => files.iter().any(|&(file, events)| {
-                let ready = self.files.ready(file, now);
-                ready
-                    & (events
-                        | crate::files::event::ERR
-                        | crate::files::event::HUP
-                        | crate::files::event::NVAL)
-                    != 0
-            }),
+            WaitFor::Files(files) => files
+                .iter()
+                .any(|&(file, events)| self.files.ready(file, now) & events != 0),
             WaitFor::Futex { .. } => wait.woken,
             WaitFor::Signals(set) => (thread.pending.set() | self.process.pending.set()) & set != 0,
             WaitFor::Room { file, added } => self.files.event_takes(*file, *added),

@@ -8,7 +8,8 @@ use crate::signal::{AltStack, Pending};
 /// What a thread waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WaitFor {
-    /// One of these descriptions has one of these poll events.
+    /// One of these descriptions has one of these poll events: just those for which the call itself looks, or it would be
+    /// made again and again.
     Files(Vec<(usize, u32)>),
     /// A wake-up of this futex word with a bit of this set.
     Futex {

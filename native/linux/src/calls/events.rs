@@ -78,8 +78,9 @@ impl Kernel {
                 _ if fd < 0 => 0,
                 Err(_) => event::NVAL,
                 Ok(file) => {
-                    files.push((file, wanted));
-                    self.files.ready(file, now) & (wanted | event::ERR | event::HUP)
+                    let holds = wanted | event::ERR | event::HUP;
+                    files.push((file, holds));
+                    self.files.ready(file, now) & holds
                 }
             };
             ready += u64::from(found != 0);
@@ -138,13 +139,13 @@ impl Kernel {
         let now = self.now(m);
         let words = count.div_ceil(64);
         let conditions = [
-            (read, event::IN | event::HUP | event::ERR, event::IN),
-            (write, event::OUT | event::ERR, event::OUT),
-            (except, 0, 0),
+            (read, event::IN | event::HUP | event::ERR),
+            (write, event::OUT | event::ERR),
+            (except, 0),
         ];
         let (mut ready, mut files) = (0_u64, Vec::new());
         let mut results = Vec::new();
-        for (address, holds, waits) in conditions {
+        for (address, holds) in conditions {
             let mut sets = vec![[0_u8; 8]; words];
             if address == 0 {
                 continue;
@@ -157,7 +158,7 @@ impl Kernel {
                     continue;
                 }
                 let file = self.files.get(fd as u64)?;
-                files.push((file, waits));
+                files.push((file, holds));
                 if self.files.ready(file, now) & holds == 0 {
                     sets[fd / 64] = (set & !bit).to_le_bytes();
                 } else {

@@ -27,7 +27,10 @@ impl Kernel {
         if nonblocking {
             Err(Errno::EAGAIN)
         } else {
-            Ok(Done::Wait(WaitFor::Files(vec![(file, events)]), None))
+            Ok(Done::Wait(
+                WaitFor::Files(vec![(file, events | event::ALWAYS)]),
+                None,
+            ))
         }
     }
 
