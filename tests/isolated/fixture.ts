@@ -1,5 +1,6 @@
 /** Routers over the fixture routes, in virtual machines; without KVM or cargo these tests are skipped aloud. */
 import { type LifecycleEvent, Router, type RouterOptions } from '@mayfly/mayfly'
+import { assertEquals } from '@std/assert'
 import { fromFileUrl } from '@std/path'
 import { buildLibrary } from '../../src/isolate/ffi/build.ts'
 import { checkKvmDevice } from '../../src/isolate/ffi/kvm_device.ts'
@@ -77,6 +78,20 @@ export async function openProduction(folder: string): Promise<Site> {
 export async function problemOf(site: Site, path: string): Promise<{ status: number; type: unknown }> {
   const { status, text } = await site.ask(path, { headers: { accept: 'application/problem+json' } })
   return { status, type: (JSON.parse(text) as { type?: unknown }).type }
+}
+
+/** What a request is answered with: status and problem type; a text is the body of a 200. */
+export type Wanted = string | readonly [status: number, type: string]
+
+/** Asks for `path` and compares the answer. */
+export async function assertAnswer(site: Site, path: string, wanted: Wanted): Promise<void> {
+  if (typeof wanted === 'string') {
+    const { status, text } = await site.ask(path)
+    assertEquals([status, text], [200, wanted])
+  } else {
+    const { status, type } = await problemOf(site, path)
+    assertEquals<readonly unknown[]>([status, type], wanted)
+  }
 }
 
 async function findMissing(): Promise<string> {

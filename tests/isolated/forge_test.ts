@@ -1,6 +1,6 @@
 /** Handlers that write frames of their own past the guest's code: what is no answer is 502, and nothing of it reaches a client. */
 import { assertEquals } from '@std/assert'
-import { openProduction, problemOf, type Site, testIsolated } from './fixture.ts'
+import { assertAnswer, openProduction, type Site, testIsolated, type Wanted } from './fixture.ts'
 
 let site: Site
 Deno.test.beforeAll(async () => {
@@ -9,7 +9,7 @@ Deno.test.beforeAll(async () => {
 Deno.test.afterAll(() => site.close())
 
 /** What a frame is answered with: a status and a problem type, or the body of a 200. */
-const ANSWERS: Readonly<Record<string, string | readonly [status: number, type: string]>> = {
+const ANSWERS: Readonly<Record<string, Wanted>> = {
   right: 'forged',
   garbage: [502, 'isolation-crash'],
   cut: [502, 'isolation-output'],
@@ -52,13 +52,7 @@ const ANSWERS: Readonly<Record<string, string | readonly [status: number, type: 
 for (const [deed, wanted] of Object.entries(ANSWERS)) {
   testIsolated(`a forged frame, ${deed}, is ${wanted}, and the next request is right`, async () => {
     const path = `/forge?what=${deed}`
-    if (typeof wanted === 'string') {
-      const { status, text } = await site.ask(path)
-      assertEquals([status, text], [200, wanted])
-    } else {
-      const { status, type } = await problemOf(site, path)
-      assertEquals<readonly unknown[]>([status, type], wanted)
-    }
+    await assertAnswer(site, path, wanted)
     assertEquals((await site.ask(path)).headers.get('x-injected'), null)
     assertEquals(({} as Record<string, unknown>).polluted, undefined)
     assertEquals((await site.ask('/hello')).text, '{"hello":"world","calls":1}')

@@ -1,6 +1,6 @@
 /** Handlers that do their worst: each is answered by its kind, and the very next request by a clean machine. */
 import { assert, assertEquals, assertStringIncludes } from '@std/assert'
-import { openProduction, problemOf, type Site, testIsolated } from './fixture.ts'
+import { assertAnswer, openProduction, problemOf, type Site, testIsolated, type Wanted } from './fixture.ts'
 
 let site: Site
 Deno.test.beforeAll(async () => {
@@ -9,7 +9,7 @@ Deno.test.beforeAll(async () => {
 Deno.test.afterAll(() => site.close())
 
 /** What a deed is answered with: status and problem type; a text is the body of a 200. */
-const ANSWERS: Readonly<Record<string, string | readonly [status: number, type: string]>> = {
+const ANSWERS: Readonly<Record<string, Wanted>> = {
   loop: [504, 'isolation-timeout'],
   loop_after_await: [504, 'isolation-timeout'],
   microtasks: [504, 'isolation-timeout'],
@@ -50,13 +50,7 @@ for (const [deed, wanted] of Object.entries(ANSWERS)) {
   const words = typeof wanted === 'string' ? 'is answered' : `is ${wanted.join(' ')}`
   testIsolated(`${deed} ${words}, and the next request is right`, async () => {
     const path = `/do?what=${deed}`
-    if (typeof wanted === 'string') {
-      const { status, text } = await site.ask(path)
-      assertEquals([status, text], [200, wanted])
-    } else {
-      const { status, type } = await problemOf(site, path)
-      assertEquals<readonly unknown[]>([status, type], wanted)
-    }
+    await assertAnswer(site, path, wanted)
     await assertClean()
   })
 }

@@ -14,8 +14,6 @@ use crate::program::{Program, begin_request};
 use crate::running::{Event, Running};
 use crate::turns::Turns;
 
-const SIGSEGV: i32 = 11;
-
 /// A machine of its own for one request at a time. Bound to the thread of its alarm.
 #[derive(Debug)]
 pub struct Instance {
@@ -87,7 +85,6 @@ impl Instance {
             Ok(Event::CpuDeadline) => Ok(Outcome::CpuOver),
             Ok(Event::Action(action)) => Ok(self.outcome(action)),
             Err(Error::OutOfMemory { .. }) => Ok(Outcome::OutOfMemory),
-            Err(Error::BadInstructionPointer { .. }) => Ok(Outcome::Killed(SIGSEGV)),
             Err(e) => Err(e),
         }
     }
