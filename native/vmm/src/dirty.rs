@@ -183,7 +183,7 @@ impl PageMap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys;
+    use crate::sys::{self, Overlay};
 
     fn written(mapping: &Mapping, page: u64) {
         let p = mapping.at(page * PAGE, 1).unwrap();
@@ -194,7 +194,8 @@ mod tests {
     fn setup() -> Mapping {
         let file = sys::memory_file(64 * PAGE).unwrap();
         let mut m = Mapping::anonymous(128 * PAGE as usize).unwrap();
-        m.overlay_private(&file, 64 * PAGE as usize).unwrap();
+        m.overlay(0, (&file, 0), 64 * PAGE as usize, Overlay::Private)
+            .unwrap();
         m
     }
 

@@ -69,6 +69,12 @@ impl Frames {
         first
     }
 
+    /// Gives the frames from `end` on back, of which none may be in use or freed.
+    pub fn continue_from(&mut self, end: u64) {
+        debug_assert!(self.free.iter().all(|f| *f < end), "a freed frame is given back");
+        self.next = end;
+    }
+
     /// Forgets the freed frames: they stay holes for ever.
     pub fn forget_free(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.free)

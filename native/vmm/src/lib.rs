@@ -9,7 +9,8 @@
 //!    │
 //! Vm::new ── map pages, set registers, run ──> Vm::snapshot ──> Snapshot (sealed memfd, registers)
 //!                                                              │
-//!                                         Vm::fork ── run ── Vm::reset ── run ── Vm::reset ...
+//!                   Snapshot::fork ── run ── Vm::reset ── run ── Vm::reset ...
+//!                   Snapshot::derive ── run ──> Vm::snapshot ──> Snapshot (what differs, over the other's memfd)
 //! ```
 //!
 //! Life of guest memory: a machine that boots writes a memfd. `snapshot` seals it. A fork maps it privately, so the host
@@ -27,6 +28,7 @@ mod frames;
 pub mod fuzzing;
 mod holdings;
 mod host;
+mod layers;
 mod layout;
 mod memory;
 mod probe;

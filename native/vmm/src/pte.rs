@@ -125,6 +125,12 @@ impl Pte {
         }
     }
 
+    /// The same entry, present or parked, with another frame.
+    pub fn with_frame(self, frame: u64) -> Pte {
+        let bits = if self.is_present() { frame } else { !frame };
+        Pte(self.0 & !FRAME | bits & FRAME)
+    }
+
     /// Whether a translation cached from `self` is wrong once the entry reads `new`: it was present, and now leads elsewhere
     /// or allows less.
     pub fn goes_stale(self, new: Pte) -> bool {
@@ -156,6 +162,21 @@ mod tests {
         assert!(!p.is_present() && !p.is_empty());
         assert_eq!(p.frame(), 0x1234_5000);
         assert_ne!(p.0 & FRAME, 0x1234_5000);
+    }
+
+    #[test]
+    fn with_frame_changes_the_frame_alone() {
+        for protection in [
+            Protection::NONE,
+            Protection::READ,
+            Protection::READ_WRITE,
+            Protection::READ_EXECUTE,
+        ] {
+            assert_eq!(
+                Pte::page(0x5000, protection).with_frame(0x7000),
+                Pte::page(0x7000, protection)
+            );
+        }
     }
 
     #[test]

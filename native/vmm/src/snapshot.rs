@@ -1,24 +1,26 @@
 //! A machine at rest, to be forked any number of times.
 
-use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
 use kvm_bindings::kvm_xsave;
 
+use crate::error::{Error, Result};
 use crate::host::Host;
+use crate::layers::Layer;
 use crate::layout::PAGE;
 use crate::memory::HostFile;
 use crate::space::Frozen;
 use crate::sys::Mapping;
 use crate::vcpu::CpuState;
 
-/// Memory in a sealed memory file, registers and page-table state beside it. Immutable.
+/// Memory in sealed memory files, registers and page-table state beside it. Immutable.
 #[derive(Debug)]
 pub struct Snapshot {
     pub(crate) host: Arc<Host>,
-    /// Sealed: no write, no resize.
-    pub(crate) file: File,
-    /// The file's content, read-only.
+    /// Sealed files: no write, no resize. The last one is this snapshot's own.
+    pub(crate) layers: Vec<Layer>,
+    /// Their content, read-only.
     pub(crate) image: Mapping,
     pub(crate) frozen: Frozen,
     pub(crate) files: Vec<Arc<HostFile>>,
@@ -36,6 +38,27 @@ impl Snapshot {
     /// Bytes of guest memory in use at the snapshot.
     pub fn used_bytes(&self) -> u64 {
         self.frozen.state.frames.used_bytes()
+    }
+
+    /// Bytes of host memory that the snapshot's own file takes; those of its base are not among them.
+    pub fn own_bytes(&self) -> Result<u64> {
+        let Some(own) = self.layers.last() else {
+            return Ok(0);
+        };
+        let meta = own.file.metadata().map_err(|source| Error::Host {
+            attempt: "look at a snapshot's file",
+            source,
+        })?;
+        Ok(meta.blocks() * 512)
+    }
+
+    /// Whether a frame holds this at the snapshot; behind its end all is zero.
+    pub(crate) fn holds(&self, frame: u64, page: &[u8; PAGE as usize]) -> bool {
+        match self.image.at(frame, PAGE as usize) {
+            None => *page == [0; PAGE as usize],
+            // SAFETY: a whole page lies at `then`, in a read-only mapping of sealed files; u8 has no alignment.
+            Some(then) => page[..] == *unsafe { std::slice::from_raw_parts(then, PAGE as usize) },
+        }
     }
 
     /// Ring 3's registers at the snapshot.

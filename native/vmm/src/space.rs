@@ -11,6 +11,7 @@ mod audit;
 mod frame_set;
 #[cfg(feature = "fuzzing")]
 pub(crate) mod fuzzing;
+mod move_up;
 mod rewind;
 mod tables;
 
@@ -22,7 +23,7 @@ use crate::layout::{FILES, LOW_END, LOW_PD, LOW_PDPT, LOW_PT, PAGE, PML4, USER_E
 use crate::memory::{FileId, Memory};
 use crate::pte::{Protection, Pte};
 
-use frame_set::FrameSet;
+pub(crate) use frame_set::FrameSet;
 pub(crate) use rewind::Frozen;
 
 /// Tables taken at a time while a program boots, so that they lie together.

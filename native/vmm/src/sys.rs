@@ -9,6 +9,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::error::{Error, Result, last};
 use crate::layout::PAGE;
 
+/// How a file is laid over a mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Overlay {
+    /// Writable; a page that is written becomes a private copy.
+    Private,
+    /// Writable; what is written is the file's.
+    Shared,
+    /// Not writable, ever.
+    ReadOnly,
+}
+
 /// A range of host addresses that this value owns: reserved at once, unmapped on drop.
 #[derive(Debug)]
 pub(crate) struct Mapping {
@@ -30,6 +41,12 @@ impl Mapping {
         // which is as good.
         unsafe { libc::madvise(mapping.base.as_ptr().cast(), length, libc::MADV_NOHUGEPAGE) };
         Ok(mapping)
+    }
+
+    /// Addresses without access, to lay files over.
+    pub fn reserved(length: usize) -> Result<Mapping> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        Mapping::new(length, libc::PROT_NONE, flags, -1)
     }
 
     /// The first `length` bytes of `file`, shared.
@@ -56,28 +73,35 @@ impl Mapping {
         }
     }
 
-    /// Lays the first `length` bytes of `file` privately over the start of this mapping.
-    pub fn overlay_private(&mut self, file: &File, length: usize) -> Result<()> {
-        if length > self.length {
-            return Err(Error::Broken {
-                what: "overlay is longer than the mapping",
-            });
-        }
-        let flags = libc::MAP_PRIVATE | libc::MAP_NORESERVE | libc::MAP_FIXED;
-        let protection = libc::PROT_READ | libc::PROT_WRITE;
+    /// Lays `length` bytes of `file` from `offset` over this mapping from `at`.
+    pub fn overlay(
+        &mut self,
+        at: u64,
+        (file, offset): (&File, u64),
+        length: usize,
+        how: Overlay,
+    ) -> Result<()> {
+        let target = self.at(at, length).ok_or(Error::Broken {
+            what: "an overlay outside of the mapping",
+        })?;
+        let (protection, flags) = match how {
+            Overlay::Private => (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE),
+            Overlay::Shared => (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED),
+            Overlay::ReadOnly => (libc::PROT_READ, libc::MAP_SHARED),
+        };
         // SAFETY: the target range is inside of this mapping (checked above), which `&mut self` borrows alone.
         let p = unsafe {
             libc::mmap(
-                self.base.as_ptr().cast(),
+                target.cast(),
                 length,
                 protection,
-                flags,
+                flags | libc::MAP_NORESERVE | libc::MAP_FIXED,
                 file.as_raw_fd(),
-                0,
+                offset as libc::off_t,
             )
         };
         if p == libc::MAP_FAILED {
-            Err(last("map the snapshot"))
+            Err(last("map a part of guest memory"))
         } else {
             Ok(())
         }

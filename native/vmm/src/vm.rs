@@ -1,10 +1,12 @@
 //! A machine: one vCPU, one address space, the slots between them and KVM; fork and reset.
 
+mod derive;
 mod inspect;
 mod reset;
 mod slots;
 
 use std::fs::File;
+use std::ops::Range;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
 
@@ -15,10 +17,11 @@ use crate::alarm::Alarm;
 use crate::dirty::push_run;
 use crate::error::{Error, Result};
 use crate::host::Host;
+use crate::layers::{self, Layer};
 use crate::layout::{PAGE, page_up};
 use crate::memory::{FileId, HostFile, Memory};
 use crate::snapshot::Snapshot;
-use crate::space::Space;
+use crate::space::{Frozen, Space};
 use crate::stubs;
 use crate::sys::{self, Mapping};
 use crate::vcpu::{Exit, Registers, Vcpu, XsaveArea, xsave_area};
@@ -50,8 +53,16 @@ pub struct Vm {
 
 #[derive(Debug)]
 enum Kind {
-    Boot(File),
+    Boot(Box<Boot>),
     Fork(Box<Fork>),
+}
+
+/// A machine that boots writes a memory file.
+#[derive(Debug)]
+struct Boot {
+    file: Arc<File>,
+    /// What it was derived from, if it was: `file` holds what lies behind the base's end.
+    base: Option<Arc<Snapshot>>,
 }
 
 impl Vm {
@@ -63,7 +74,11 @@ impl Vm {
         let mut memory = Memory::new(Mapping::shared(&file, length as usize, true)?);
         stubs::install(&mut memory, host.flavour().entry)?;
         let space = Space::new(memory, limit);
-        Vm::build(host, space, Kind::Boot(file), BOOT_SLOT.min(length))
+        let boot = Boot {
+            file: Arc::new(file),
+            base: None,
+        };
+        Vm::build(host, space, Kind::Boot(Box::new(boot)), BOOT_SLOT.min(length))
     }
 
     fn build(host: &Arc<Host>, space: Space, kind: Kind, covered: u64) -> Result<Vm> {
@@ -101,7 +116,7 @@ impl Vm {
     /// The memory file of a machine that boots.
     pub(crate) fn boot_file(&self) -> Option<RawFd> {
         match &self.kind {
-            Kind::Boot(file) => Some(file.as_raw_fd()),
+            Kind::Boot(boot) => Some(boot.file.as_raw_fd()),
             Kind::Fork(_) => None,
         }
     }
@@ -194,41 +209,70 @@ impl Vm {
         let Vm {
             mut vcpu,
             fd,
-            mut space,
+            space,
             host,
             kind,
             ..
         } = self;
-        let Kind::Boot(file) = kind else {
+        let Kind::Boot(boot) = kind else {
             return Err(Error::WrongKind {
                 attempt: "take a snapshot of a fork",
             });
         };
         let state = vcpu.state()?;
         let area = Box::new(xsave_area(&state.xsave));
-        let (frozen, holes) = space.freeze(limit);
-        let files = space.memory().windows().iter().map(|w| w.file.clone()).collect();
         drop((vcpu, fd));
-        drop(space);
-        let mut runs = Vec::new();
-        holes.iter().for_each(|f| push_run(&mut runs, *f, PAGE));
-        for run in runs {
-            sys::punch_hole(&file, run.start, run.length)?;
-        }
-        file.set_len(frozen.end).map_err(|source| Error::Host {
-            attempt: "size the snapshot",
-            source,
-        })?;
-        sys::seal(&file)?;
-        let image = Mapping::shared(&file, frozen.end as usize, false)?;
+        let files = space.memory().windows().iter().map(|w| w.file.clone()).collect();
+        let (layers, frozen) = match &boot.base {
+            None => boot.freeze(space, limit)?,
+            Some(base) => boot.freeze_over(base, space, limit)?,
+        };
+        let image = layers::image(&layers, frozen.end)?;
         Ok(Snapshot {
             host,
-            file,
+            layers,
             image,
             frozen,
             files,
             state,
             area,
+        })
+    }
+}
+
+impl Boot {
+    /// Ends the writing of a whole machine's memory.
+    fn freeze(&self, mut space: Space, limit: u64) -> Result<(Vec<Layer>, Frozen)> {
+        let (frozen, holes) = space.freeze(limit);
+        drop(space);
+        self.punch(&holes, 0)?;
+        let layer = self.seal(0, 0..frozen.end)?;
+        Ok((vec![layer], frozen))
+    }
+
+    /// Gives the pages of these frames back; frame 0 is, or would be, at `offset` before the file's start.
+    fn punch(&self, frames: &[u64], offset: u64) -> Result<()> {
+        let mut runs = Vec::new();
+        frames.iter().for_each(|f| push_run(&mut runs, *f - offset, PAGE));
+        for run in runs {
+            sys::punch_hole(&self.file, run.start, run.length)?;
+        }
+        Ok(())
+    }
+
+    /// Sizes and seals the file, whose part from `offset` on is the memory `frames`. No writable mapping of it may be left.
+    fn seal(&self, offset: u64, frames: Range<u64>) -> Result<Layer> {
+        let length = offset + (frames.end - frames.start);
+        self.file.set_len(length).map_err(|source| Error::Host {
+            attempt: "size the snapshot",
+            source,
+        })?;
+        sys::seal(&self.file)?;
+        Ok(Layer {
+            file: self.file.clone(),
+            offset,
+            start: frames.start,
+            end: frames.end,
         })
     }
 }

@@ -14,7 +14,7 @@ use crate::error::{Error, Survival};
 use crate::layout::{LOW_END, PAGE, USER_END, USER_START};
 use crate::memory::{FileId, HostFile, Memory};
 use crate::pte::{Protection, Pte};
-use crate::sys::{Mapping, memory_file};
+use crate::sys::{Mapping, Overlay, memory_file};
 use model::Model;
 
 const STEPS_MAX: usize = 50;
@@ -115,7 +115,7 @@ pub(crate) fn run(mut data: &[u8]) {
     let base = base();
     let mut private = Mapping::anonymous(MEMORY_BYTES).expect("a mapping");
     private
-        .overlay_private(&base.file, base.frozen.end as usize)
+        .overlay(0, (&base.file, 0), base.frozen.end as usize, Overlay::Private)
         .expect("a mapping over it");
     let mut space = Space::forked(Memory::new(private), &base.frozen);
     let lent = space.memory_mut().attach(&base.host).expect("a window");

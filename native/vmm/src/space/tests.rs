@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use super::rewind::image_word;
 use super::*;
 use crate::memory::tests::temporary_file;
-use crate::sys::Mapping;
+use crate::sys::{Mapping, Overlay};
 
 const BASE: u64 = 0x7000_0000_0000;
 
@@ -250,7 +250,9 @@ fn frozen() -> (Frozen, Mapping, Space, BTreeMap<u64, (u8, bool)>) {
     let (frozen, _) = s.freeze(16 << 20);
     let image = Mapping::shared(&file, frozen.end as usize, false).unwrap();
     let mut private = Mapping::anonymous(64 << 20).unwrap();
-    private.overlay_private(&file, frozen.end as usize).unwrap();
+    private
+        .overlay(0, (&file, 0), frozen.end as usize, Overlay::Private)
+        .unwrap();
     let fork = Space::forked(Memory::new(private), &frozen);
     (frozen, image, fork, model)
 }
@@ -360,4 +362,53 @@ fn all_entries(s: &Space) -> Vec<(u64, Pte)> {
         at = address + PAGE;
     }
     all
+}
+
+/// What a machine derived from a frozen space would be at its snapshot, without KVM: its frames behind the base's end, and the base
+/// as one reads it through the tables.
+#[test]
+fn frames_that_move_up_keep_every_translation_and_leave_the_base_alone() {
+    let (frozen, image, fork, model) = frozen();
+    drop(fork);
+    let mut r = rng(3);
+    for round in 0..20 {
+        let private = Mapping::anonymous(64 << 20).unwrap();
+        for frame in (0..frozen.end).step_by(PAGE as usize) {
+            let (from, to) = (image.at(frame, 4096).unwrap(), private.at(frame, 4096).unwrap());
+            // SAFETY: a page each, of two mappings.
+            unsafe { std::ptr::copy_nonoverlapping(from, to, 4096) };
+        }
+        let mut s = Space::derived(Memory::new(private), &frozen, 32 << 20);
+        matches_model(&s, &model);
+        let mut mine = model.clone();
+        for _ in 0..round * 10 {
+            random_step(&mut s, &mut r, &mut mine);
+        }
+        s.take_stale();
+        let mut changed = FrameSet::default();
+        let word = |s: &Space, frame, i| s.memory().word(frame, i);
+        for frame in (LOW_END..frozen.end).step_by(PAGE as usize) {
+            if (0..512).any(|i| word(&s, frame, i) != image_word(&image, frame, i).unwrap()) {
+                changed.insert(frame);
+            }
+        }
+        let mut free = s.forget_free();
+        free.retain(|f| *f >= frozen.end);
+        for frame in &free {
+            s.memory_mut().zero(*frame).unwrap();
+        }
+        s.move_up(&changed, frozen.end, free).unwrap();
+        s.audit().unwrap();
+        matches_model(&s, &mine);
+        // What tables and leaves lead to below the end holds what the base holds.
+        for (_, entry) in all_entries(&s) {
+            let frame = entry.frame();
+            assert!(frame >= frozen.end || !changed.contains(frame));
+        }
+        for frame in (LOW_END..frozen.end).step_by(PAGE as usize) {
+            if s.is_table(frame) {
+                assert!((0..512).all(|i| word(&s, frame, i) == image_word(&image, frame, i).unwrap()));
+            }
+        }
+    }
 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use super::{Kind, Vm};
 use crate::dirty::{PageMap, Run, push_run};
 use crate::error::{Error, Result};
+use crate::layers;
 use crate::layout::{PAGE, page_up};
 use crate::memory::Memory;
 use crate::probe::Flush;
 use crate::snapshot::Snapshot;
 use crate::space::Space;
-use crate::sys::{self, Mapping};
+use crate::sys::{self, Mapping, Overlay};
 use crate::vcpu::{CpuState, Reference};
 
 /// Room that a fork's first slot has beyond the snapshot.
@@ -224,7 +225,7 @@ impl Snapshot {
         let top = frozen.fork_tables_end;
         let length = page_up(top + limit).ok_or(Error::OutOfMemory { limit })?;
         let mut private = Mapping::anonymous(length as usize)?;
-        private.overlay_private(&self.file, frozen.end as usize)?;
+        layers::lay(&self.layers, &mut private, Overlay::Private)?;
         let mut memory = Memory::new(private);
         for file in &self.files {
             memory.attach(file)?;
@@ -326,14 +327,6 @@ fn restore(space: &Space, snapshot: &Snapshot, runs: &[Run]) -> Result<()> {
 
 /// Whether a page equals the snapshot's, or is zero behind its end.
 fn frame_is_restored(space: &Space, snapshot: &Snapshot, frame: u64) -> bool {
-    const ZERO: [u8; PAGE as usize] = [0; PAGE as usize];
-    let mut now = ZERO;
-    if space.memory().read(frame, 0, &mut now).is_err() {
-        return false;
-    }
-    match snapshot.image.at(frame, PAGE as usize) {
-        None => now == ZERO,
-        // SAFETY: a whole page lies at `then`, in a read-only mapping of a sealed file; u8 has no alignment.
-        Some(then) => now == *unsafe { std::slice::from_raw_parts(then, PAGE as usize) },
-    }
+    let mut now = [0; PAGE as usize];
+    space.memory().read(frame, 0, &mut now).is_ok() && snapshot.holds(frame, &now)
 }

@@ -1,0 +1,40 @@
+//! What the memory of a snapshot consists of.
+//!
+//! ```text
+//! guest-physical   a base              a program that was derived from it
+//! 0                base's file         its own file, from 0            (stubs, top page table)
+//! LOW_END          base's file         base's file                     shared by all programs of the base
+//! base's end       -                   its own file, from LOW_END      (what differs, and what is new)
+//! ```
+
+use std::fs::File;
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::sys::{Mapping, Overlay};
+
+/// A run of guest-physical memory whose content is a part of a sealed memory file.
+#[derive(Clone, Debug)]
+pub(crate) struct Layer {
+    pub file: Arc<File>,
+    /// Where the run begins in the file.
+    pub offset: u64,
+    pub start: u64,
+    pub end: u64,
+}
+
+/// Lays them over a mapping of guest-physical memory; later ones cover earlier ones.
+pub(crate) fn lay(layers: &[Layer], over: &mut Mapping, how: Overlay) -> Result<()> {
+    for layer in layers.iter().filter(|l| l.start < l.end) {
+        let length = (layer.end - layer.start) as usize;
+        over.overlay(layer.start, (&layer.file, layer.offset), length, how)?;
+    }
+    Ok(())
+}
+
+/// All of them, read-only, as one range of `end` bytes.
+pub(crate) fn image(layers: &[Layer], end: u64) -> Result<Mapping> {
+    let mut image = Mapping::reserved(end as usize)?;
+    lay(layers, &mut image, Overlay::ReadOnly)?;
+    Ok(image)
+}

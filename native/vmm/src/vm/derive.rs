@@ -1,0 +1,124 @@
+//! Machines that boot on from a snapshot, and snapshots that share its pages.
+//!
+//! A base is a runtime that waits for a program; a machine derived from it loads one. It runs on the base's memory as a fork
+//! does: the host kernel copies a page when it is first written. Frames that it takes lie behind the base's end, in a memory
+//! file of its own. At its snapshot the copies that differ from the base move there too (their page-table entries are led to
+//! them), so that the snapshot is the base's file as it is and one small file behind it:
+//!
+//! ```text
+//! guest-physical  0 .. 64 KiB      64 KiB .. base's end              base's end ..
+//! while it boots  private copy     base's file, copied when written  own file, from 64 KiB
+//! as a snapshot   own file, 0      base's file                       own file, from 64 KiB
+//! ```
+//! Forks map the two files in three parts; programs of one base share its pages in the host's page cache.
+
+use std::sync::Arc;
+
+use super::slots::BOOT_SLOT;
+use super::{Boot, Kind, Vm};
+use crate::dirty::PageMap;
+use crate::error::{Error, Result};
+use crate::layers::{self, Layer};
+use crate::layout::{LOW_END, PAGE, page_up};
+use crate::memory::Memory;
+use crate::snapshot::Snapshot;
+use crate::space::{FrameSet, Frozen, Space};
+use crate::sys::{self, Mapping, Overlay};
+
+impl Snapshot {
+    /// A machine that boots on from this snapshot, to become a snapshot of its own. Its program may use `limit` bytes of memory,
+    /// what the base uses included.
+    pub fn derive(self: &Arc<Self>, limit: u64) -> Result<Vm> {
+        let end = self.frozen.end;
+        // Its own frames and tables, as `Vm::new` has them, and room for all frames of the base.
+        let own = page_up(limit + limit / 256 + (4 << 20) + end).ok_or(Error::OutOfMemory { limit })?;
+        let file = sys::memory_file(LOW_END + own)?;
+        let length = end + own;
+        let mut private = Mapping::anonymous(length as usize)?;
+        layers::lay(&self.layers, &mut private, Overlay::Private)?;
+        private.overlay(end, (&file, LOW_END), own as usize, Overlay::Shared)?;
+        let mut memory = Memory::new(private);
+        for file in &self.files {
+            memory.attach(file)?;
+        }
+        let space = Space::derived(memory, &self.frozen, limit);
+        let boot = Boot {
+            file: Arc::new(file),
+            base: Some(self.clone()),
+        };
+        let covered = (end + BOOT_SLOT).min(length);
+        let mut vm = Vm::build(&self.host, space, Kind::Boot(Box::new(boot)), covered)?;
+        vm.vcpu.load(&self.state, &self.area, None)?;
+        Ok(vm)
+    }
+}
+
+impl Boot {
+    /// Ends the writing of a machine's memory that was derived from `base`.
+    pub(super) fn freeze_over(
+        &self,
+        base: &Snapshot,
+        mut space: Space,
+        limit: u64,
+    ) -> Result<(Vec<Layer>, Frozen)> {
+        let end = base.frozen.end;
+        let changed = changed_frames(base, &space)?;
+        // Freed frames of the base are the base's again: no table leads there.
+        let mut free = space.forget_free();
+        free.retain(|f| *f >= end);
+        free.sort_unstable();
+        let before_file = end - LOW_END;
+        self.punch(&free, before_file)?;
+        space.move_up(&changed, end, free)?;
+        if cfg!(debug_assertions) {
+            space.audit().map_err(|what| Error::Impure { what })?;
+        }
+        let mut low = Mapping::shared(&self.file, LOW_END as usize, true)?;
+        copy_low(&space, &mut low)?;
+        let (frozen, _) = space.freeze(limit);
+        drop((space, low));
+        let own = self.seal(LOW_END, end..frozen.end)?;
+        let mut all = base.layers.clone();
+        all.push(Layer {
+            file: own.file.clone(),
+            offset: 0,
+            start: 0,
+            end: LOW_END,
+        });
+        all.push(own);
+        Ok((all, frozen))
+    }
+}
+
+/// The frames of the base that this machine wrote and that differ from it.
+fn changed_frames(base: &Snapshot, space: &Space) -> Result<FrameSet> {
+    let memory = space.memory();
+    let (mut runs, mut changed) = (Vec::new(), FrameSet::default());
+    PageMap::open()?.private_pages(memory.private(), base.frozen.end, &mut runs)?;
+    let mut now = [0; PAGE as usize];
+    for run in runs {
+        for frame in (run.start..run.start + run.length).step_by(PAGE as usize) {
+            memory.read(frame, 0, &mut now)?;
+            if frame >= LOW_END && !base.holds(frame, &now) {
+                changed.insert(frame);
+            }
+        }
+    }
+    Ok(changed)
+}
+
+fn copy_low(space: &Space, low: &mut Mapping) -> Result<()> {
+    let mut page = [0; PAGE as usize];
+    for frame in (0..LOW_END).step_by(PAGE as usize) {
+        space.memory().read(frame, 0, &mut page)?;
+        let target = low.at(frame, PAGE as usize).ok_or(Error::Broken {
+            what: "low memory is longer than its file",
+        })?;
+        // SAFETY: `at` checked the page, which is writable and this function's alone.
+        unsafe { std::ptr::copy_nonoverlapping(page.as_ptr(), target, PAGE as usize) };
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
