@@ -121,13 +121,20 @@ async function open(app: App): Promise<Isolation | null> {
   const { isolate } = app.options
   const { isolated } = app
   if (isolate === false || isolated.unavailable !== null) return null
-  const { vms = navigator.hardwareConcurrency, queue = 1024, timeoutMs, cpuMs, memoryMb, limits } = isolate ??
-    {}
+  const {
+    vms = navigator.hardwareConcurrency,
+    queue = 1024,
+    timeoutMs,
+    cpuMs,
+    memoryMb,
+    coarseClockUs,
+    limits,
+  } = isolate ?? {}
   const { signal } = isolated.stop
   const options = {
     vms,
     queue,
-    defaults: { timeoutMs, cpuMs, memoryMb, limits },
+    defaults: { timeoutMs, cpuMs, memoryMb, coarseClockUs, limits },
     hooks: toHooks(app.bus),
     onBuild: () => void (isolated.building = true),
     signal,

@@ -1,6 +1,6 @@
 import { closestString } from '@std/text'
 import type { Filter } from '../dve/mod.ts'
-import { type IsolateLimits, LIMITS_RULE } from '../isolate/options.ts'
+import { COARSE_CLOCK_RULE, type IsolateLimits, LIMITS_RULE } from '../isolate/options.ts'
 
 /** The worker pool. */
 export interface WorkerOptions {
@@ -24,6 +24,8 @@ export interface IsolateRouterOptions {
   cpuMs?: number
   /** Memory of one request in MiB. */
   memoryMb?: number
+  /** Microseconds by which the clocks of handlers move on. Default 0: exact. */
+  coarseClockUs?: number
   /** Further limits of routes that say no others. */
   limits?: IsolateLimits
   /** Requests that may wait. Default 1024. */
@@ -155,6 +157,7 @@ const ISOLATE_RULES: Readonly<Record<keyof IsolateRouterOptions, Rule>> = {
   timeoutMs: integer(1),
   cpuMs: integer(1),
   memoryMb: integer(1),
+  coarseClockUs: COARSE_CLOCK_RULE,
   limits: LIMITS_RULE,
   queue: integer(1),
   onUnavailable: {

@@ -136,6 +136,7 @@ function toSpec(plan: Program, warmup: readonly WarmupFrame[]): ProgramSpec {
     libraries: [deno],
     files: [{ guest: GUEST_PATH, bytes: plan.bundle.code }],
     draws: true,
+    clockUs: plan.options.coarseClockUs,
     limits: {
       memoryBytes: BASE_BYTES + plan.options.memoryMb * (1 << 20),
       outputBytes: plan.options.outputBytes,

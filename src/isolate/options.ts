@@ -44,6 +44,11 @@ export interface IsolateOptions {
   readonly ephemeral?: boolean
   /** Names of environment variables that the handlers may read. Default none. */
   readonly env?: readonly string[]
+  /**
+   * Microseconds by which all clocks of the handler move on, so that it cannot time what is shorter; each reading then costs a
+   * system call. Default 0: exact.
+   */
+  readonly coarseClockUs?: number
   /** Further limits; those that are left out are the router's, or their defaults. */
   readonly limits?: IsolateLimits
 }
@@ -58,6 +63,7 @@ export interface IsolateDefaults {
   readonly timeoutMs?: number
   readonly cpuMs?: number
   readonly memoryMb?: number
+  readonly coarseClockUs?: number
   readonly limits?: IsolateLimits
 }
 
@@ -93,6 +99,9 @@ const LIMIT_RULES: Readonly<Record<keyof IsolateLimits, Rule>> = {
   logBytes: integer(0, 16 << 20),
 }
 
+/** The rule of `coarseClockUs`, for the router's default too. */
+export const COARSE_CLOCK_RULE: Rule = integer(0, 1_000_000)
+
 const RULES: Readonly<Record<keyof IsolateOptions, Rule>> = {
   timeoutMs: integer(1, 600_000),
   cpuMs: integer(1, 600_000),
@@ -111,6 +120,7 @@ const RULES: Readonly<Record<keyof IsolateOptions, Rule>> = {
     wanted: 'an array of names of environment variables, and none that configures Deno itself',
     check: (value) => Array.isArray(value) && value.every(isName) ? undefined : TypeError,
   },
+  coarseClockUs: COARSE_CLOCK_RULE,
   limits: {
     wanted: `an object of ${
       Object.entries(LIMIT_RULES).map(([name, { wanted }]) => `${name}: ${wanted}`).join(', ')
@@ -168,6 +178,7 @@ export function resolveIsolateOptions(
     warmup: given.warmup ?? DEFAULT_WARMUP,
     ephemeral: given.ephemeral ?? true,
     env: [...new Set(given.env ?? [])].sort(),
+    coarseClockUs: given.coarseClockUs ?? defaults.coarseClockUs ?? 0,
     limits: resolveLimits(given.limits, defaults.limits),
   }
 }
@@ -188,9 +199,9 @@ function resolveLimits(
 
 /** Routes of equal keys share a program. Warm-up is each route's own and does not count. */
 export function optionsKey(
-  { timeoutMs, cpuMs, memoryMb, outputBytes, ephemeral, env, limits }: ResolvedIsolateOptions,
+  { timeoutMs, cpuMs, memoryMb, outputBytes, ephemeral, env, coarseClockUs, limits }: ResolvedIsolateOptions,
 ): string {
-  return JSON.stringify([timeoutMs, cpuMs, memoryMb, outputBytes, ephemeral, env, limits])
+  return JSON.stringify([timeoutMs, cpuMs, memoryMb, outputBytes, ephemeral, env, coarseClockUs, limits])
 }
 
 function checkLimits(value: unknown): undefined | typeof TypeError | typeof RangeError {

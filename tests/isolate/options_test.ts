@@ -185,6 +185,7 @@ Deno.test('resolveIsolateOptions fills in defaults, the router before its own', 
     warmup: 1000,
     ephemeral: true,
     env: [],
+    coarseClockUs: 0,
     limits,
   }
   assertEquals(resolveIsolateOptions('a.ts', true), own)
@@ -200,6 +201,7 @@ Deno.test('resolveIsolateOptions fills in defaults, the router before its own', 
   const others: Partial<typeof resolved>[] = [
     { ephemeral: true },
     { cpuMs: 1 },
+    { coarseClockUs: 1 },
     { limits: { ...limits, threads: 63 } },
   ]
   for (const other of others) {
@@ -207,9 +209,15 @@ Deno.test('resolveIsolateOptions fills in defaults, the router before its own', 
   }
   const each = resolveIsolateOptions('a.ts', { limits: { files: 64, logBytes: undefined } }, {
     cpuMs: 7,
+    coarseClockUs: 50,
     limits: { files: 65, threads: 40, logBytes: 0 },
   })
-  assertEquals(each, { ...own, cpuMs: 7, limits: { ...limits, files: 64, threads: 40, logBytes: 0 } })
+  assertEquals(each, {
+    ...own,
+    cpuMs: 7,
+    coarseClockUs: 50,
+    limits: { ...limits, files: 64, threads: 40, logBytes: 0 },
+  })
 })
 
 Deno.test('resolveIsolateOptions names every fault with the value and what is wanted', () => {

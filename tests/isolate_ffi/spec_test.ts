@@ -24,6 +24,7 @@ const SPEC: ProgramSpec = {
   },
   warmup: [{ frame: new Uint8Array([9, 9]), runs: 3, group: 2, tell: true }],
   draws: true,
+  clockUs: 5,
 }
 
 Deno.test('encodeSpec writes each item with its tag and length', () => {
@@ -44,6 +45,7 @@ Deno.test('encodeSpec writes each item with its tag and length', () => {
     ],
     ['warmup', '\x03\0\0\0\x02\0\0\0\x01\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\t\t'],
     ['draws', ''],
+    ['clock', '\x05\0\0\0'],
   ])
 })
 
@@ -72,7 +74,7 @@ function items(bytes: Uint8Array<ArrayBuffer>): [string, string][] {
     const length = view.getUint32(at + 4, true)
     const [name] = Object.entries(SPEC_TAGS).find(([, value]) => value === tag) ?? ['?']
     const payload = bytes.subarray(at + 8, at + 8 + length)
-    const isText = !['limits', 'warmup', 'file', 'mount'].includes(name)
+    const isText = !['limits', 'warmup', 'file', 'mount', 'clock'].includes(name)
     found.push([name, isText ? new TextDecoder().decode(payload) : String.fromCharCode(...payload)])
     at += 8 + length
   }

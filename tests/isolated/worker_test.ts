@@ -279,6 +279,25 @@ export const GET = () => new Promise(() => setTimeout(() => {}, 60_000))
   }
 })
 
+Deno.test('what a process cannot keep is refused: coarse clocks', async () => {
+  const folder = await Deno.makeTempDir()
+  try {
+    await Deno.writeTextFile(
+      `${folder}/index.ts`,
+      `export const isolated = { coarseClockUs: 100 }
+export const GET = (ctx) => ctx.send.text('ran')
+`,
+    )
+    const site = createWorkerSite(folder)
+    await withSite(site, async () => {
+      const { status, text } = await site.ask('/')
+      assertEquals([status, text.includes('coarseClockUs is 100, want 0 there')], [500, true], text)
+    })
+  } finally {
+    await Deno.remove(folder, { recursive: true })
+  }
+})
+
 /** Worker processes of this one. */
 function childrenOf(pid: number): number {
   let count = 0

@@ -57,6 +57,14 @@ testIsolated('the clocks tell real time, and waiting is free', async () => {
   }
 })
 
+testIsolated('coarse clocks move on by their grain', async () => {
+  const { status, text } = await site.ask('/coarse')
+  assertEquals(status, 200, text)
+  const { steps, dates } = JSON.parse(text)
+  assertEquals(steps.filter((step: number) => step % 2000 !== 0), [])
+  assertEquals(dates.filter((date: number) => date % 2 !== 0), [])
+})
+
 /** How each way out ends: the name of the error, or what it got. */
 const WAYS_OUT: Readonly<Record<string, string>> = {
   fetch: 'NotCapable',

@@ -52,6 +52,8 @@ numbers! {
         Warmup = 10 "warmup",
         /// Empty: the program answers draw frames, and its generators are brought to their next seed before the snapshot.
         Draws = 11 "draws",
+        /// Microseconds u32 by which the program's clocks move on, up to a second; exact without it.
+        Clock = 12 "clock",
     }
 }
 
@@ -69,6 +71,7 @@ impl Tag {
             Tag::Limits,
             Tag::Warmup,
             Tag::Draws,
+            Tag::Clock,
         ];
         all.into_iter().find(|t| *t as u32 == n)
     }
@@ -136,8 +139,17 @@ fn add_item(spec: &mut Spec, entries: &mut Vec<Entry>, tag: Tag, payload: &[u8])
         Tag::Warmup => entries.push(warmup(payload)?),
         Tag::Draws if payload.is_empty() => spec.draws = true,
         Tag::Draws => return Err(wrong("a draws item with bytes, want an empty one")),
+        Tag::Clock => spec.clock_grain_ns = clock(payload)?,
     }
     Ok(())
+}
+
+fn clock(payload: &[u8]) -> Result<u64, Fault> {
+    let mut r = Reader { rest: payload };
+    match r.number()? {
+        micros @ 0..=1_000_000 if r.rest.is_empty() => Ok(u64::from(micros) * 1000),
+        micros => Err(wrong(format!("a clock of {micros} us, want at most 1000000"))),
+    }
 }
 
 fn limits(payload: &[u8]) -> Result<Limits, Fault> {
@@ -324,6 +336,7 @@ mod tests {
             item(Tag::Mount, &two("/program", b"/bin/true")),
             item(Tag::File, &two("/app/main.js", b"1 + 1\0")),
             item(Tag::Draws, b""),
+            item(Tag::Clock, &100u32.to_le_bytes()),
             item(Tag::Limits, &limits.concat()),
             item(Tag::Warmup, &[&warm[..], &frame()].concat()),
         ]
@@ -337,6 +350,7 @@ mod tests {
         assert_eq!(spec.arguments, ["program", "-v"]);
         assert_eq!(spec.environment, ["A=b"]);
         assert!(spec.draws);
+        assert_eq!(spec.clock_grain_ns, 100_000);
         assert_eq!(spec.writable.as_deref(), Some("/tmp"));
         assert_eq!(spec.mounts[0], Mount::host("/program", "/bin/true"));
         assert_eq!(spec.mounts[1].source, Source::Bytes(b"1 + 1\0".to_vec()));
@@ -378,7 +392,7 @@ mod tests {
     #[test]
     fn decode_names_what_is_wrong() {
         let start = VERSION.to_le_bytes();
-        let cases: [(Vec<u8>, &str); 7] = [
+        let cases: [(Vec<u8>, &str); 8] = [
             (9u32.to_le_bytes().into(), "version 9, want 2"),
             (
                 [&start[..], &99u32.to_le_bytes(), &[0; 4]].concat(),
@@ -388,6 +402,10 @@ mod tests {
             ([&start[..], &item(Tag::Argument, b"\xff")].concat(), "not UTF-8"),
             ([&start[..], &item(Tag::Folder, b"app")].concat(), "\"app\", want"),
             ([&start[..], &item(Tag::Limits, &[0; 52])].concat(), "memory of 0"),
+            (
+                [&start[..], &item(Tag::Clock, &[0xff; 4])].concat(),
+                "clock of 4294967295",
+            ),
             (start.into(), "program \"\", want"),
         ];
         for (bytes, want) in cases {

@@ -13,8 +13,9 @@ pub struct ClockBase {
     pub scale: u64,
     /// Nanoseconds since 1970 at the instant.
     pub realtime: u64,
-    /// Whether `rdtsc` in the guest reads the same counter, so that the vDSO may use it.
-    pub guest_readable: bool,
+    /// Nanoseconds by which the guest sees clocks and counter move on, rounded down. 0 or 1: exact, and the guest's vDSO reads
+    /// the counter itself.
+    pub grain: u64,
 }
 
 /// Bytes of the vDSO's clock page that are used.
@@ -40,31 +41,44 @@ impl Clock {
         (elapsed >> 32) as u64
     }
 
+    fn is_coarse(&self) -> bool {
+        self.base.grain > 1
+    }
+
+    fn round_down(&self, nanoseconds: u64) -> u64 {
+        nanoseconds - nanoseconds % self.base.grain.max(1)
+    }
+
     /// Monotonic time when the counter reads `ticks`.
     #[must_use]
     pub fn monotonic(&self, ticks: u64) -> u64 {
-        self.monotonic.saturating_add(self.since_base(ticks))
+        self.round_down(self.monotonic.saturating_add(self.since_base(ticks)))
     }
 
     /// Realtime when the counter reads `ticks`.
     #[must_use]
     pub fn realtime(&self, ticks: u64) -> u64 {
-        self.base.realtime.saturating_add(self.since_base(ticks))
+        self.round_down(self.base.realtime.saturating_add(self.since_base(ticks)))
     }
 
-    /// Moves the monotonic clock on.
+    /// What a trapped read of the counter gives when it reads `ticks`; `None` where the counter is not trapped.
+    #[must_use]
+    pub fn counter(&self, ticks: u64) -> Option<u64> {
+        let grain = (u128::from(self.base.grain) << 32) / u128::from(self.base.scale.max(1));
+        let grain = u64::try_from(grain).unwrap_or(u64::MAX).max(1);
+        self.is_coarse().then(|| ticks - ticks % grain)
+    }
+
+    /// Moves the monotonic clock on by so much as it is told, and by whole grains.
     pub fn jump(&mut self, nanoseconds: u64) {
-        self.monotonic = self.monotonic.saturating_add(nanoseconds);
+        let whole = nanoseconds.checked_next_multiple_of(self.base.grain.max(1));
+        self.monotonic = self.monotonic.saturating_add(whole.unwrap_or(nanoseconds));
     }
 
     /// What the clock page holds: monotonic base, realtime base, ticks at the base, scale (0: the guest must ask by system call).
     #[must_use]
     pub fn page(&self) -> [u8; CLOCK_PAGE_BYTES] {
-        let scale = if self.base.guest_readable {
-            self.base.scale
-        } else {
-            0
-        };
+        let scale = if self.is_coarse() { 0 } else { self.base.scale };
         let mut page = [0; CLOCK_PAGE_BYTES];
         let words = [self.monotonic, self.base.realtime, self.base.ticks, scale];
         page.copy_from_slice(words.map(u64::to_le_bytes).as_flattened());
@@ -82,7 +96,7 @@ mod tests {
             ticks: 1000,
             scale: 1 << 31,
             realtime: 5_000_000,
-            guest_readable: true,
+            grain: 0,
         };
         let mut clock = Clock::new(base, 70);
         assert_eq!(
@@ -92,7 +106,37 @@ mod tests {
         clock.jump(1000);
         assert_eq!((clock.monotonic(1400), clock.realtime(1400)), (1270, 5_000_200));
         assert_eq!(clock.page()[..8], 1070_u64.to_le_bytes());
+        assert_eq!(clock.counter(1400), None);
         let years = 100 * 365 * 86_400 * 1_000_000_000;
         assert_eq!(clock.monotonic(1000 + years), 1070 + years / 2);
+    }
+
+    #[test]
+    fn coarse_clocks_stand_on_multiples_of_the_grain_and_jumps_reach_their_target() {
+        let base = ClockBase {
+            ticks: 1000,
+            scale: 1 << 31,
+            realtime: 5_000_050,
+            grain: 100,
+        };
+        let mut clock = Clock::new(base, 170);
+        for ticks in 1000..3000 {
+            let (monotonic, realtime) = (clock.monotonic(ticks), clock.realtime(ticks));
+            let exact = (ticks - 1000) / 2;
+            assert_eq!(
+                (monotonic, realtime),
+                ((170 + exact) / 100 * 100, (5_000_050 + exact) / 100 * 100)
+            );
+            assert_eq!(clock.counter(ticks), Some(ticks / 200 * 200));
+        }
+        assert_eq!(clock.page()[24..], [0; 8], "the vDSO asks by system call");
+        for wait in [1, 99, 100, 101, 12_345] {
+            let deadline = clock.monotonic(1000) + wait;
+            clock.jump(wait);
+            assert!(
+                (deadline..deadline + 100).contains(&clock.monotonic(1000)),
+                "{wait}"
+            );
+        }
     }
 }

@@ -284,6 +284,9 @@ impl Kernel {
     /// Handles a processor exception of the running thread: serves a page, or raises a signal.
     pub fn fault<M: Machine>(&mut self, m: &mut M, vector: u8, error_code: u64, address: u64) -> Action {
         let rip = m.registers().rip;
+        if vector == 13 && self.read_counter(m) {
+            return Action::Resume;
+        }
         let (signal, code, word) = match vector {
             14 => {
                 let access = match error_code {

@@ -10,12 +10,15 @@ use mayfly_vmm::{Host, Result};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClockSource {
     scale: u64,
+    grain: u64,
 }
 
 impl ClockSource {
-    pub fn new(host: &Host) -> Result<ClockSource> {
+    /// `grain` is that of [`ClockBase`].
+    pub fn new(host: &Host, grain: u64) -> Result<ClockSource> {
         Ok(ClockSource {
             scale: host.nanoseconds_per_tick_32()?,
+            grain,
         })
     }
 
@@ -28,7 +31,7 @@ impl ClockSource {
             ticks: ticks(),
             scale: self.scale,
             realtime,
-            guest_readable: true,
+            grain: self.grain,
         }
     }
 }

@@ -95,7 +95,7 @@ impl Program {
         let mut running = Running::start(host, spec, OutputMode::Framed(frames), true)?;
         let kept = shelf.keep(Holdings::of_machine(running.guest.vm()));
         let mut alarm = Alarm::new()?;
-        let clock = ClockSource::new(host)?;
+        let clock = ClockSource::new(host, spec.clock_grain_ns)?;
         confine_vm_thread(true)?;
         run_to_idle(&mut running, Action::Resume, &mut alarm, deadline)?;
         let mut ask = |running: &mut Running, frame, timeout_ns| {

@@ -67,7 +67,7 @@ impl Running {
             mappings: spec.limits.mappings,
             ..Default::default()
         };
-        let clock = ClockSource::new(host)?.now();
+        let clock = ClockSource::new(host, spec.clock_grain_ns)?.now();
         let seed = fresh_seed().map_err(|source| mayfly_vmm::Error::Host {
             attempt: "draw random bytes",
             source,
@@ -79,7 +79,11 @@ impl Running {
             seed,
             jump_when_idle: jump,
         });
-        let mut guest = Guest::new(Vm::new(host, spec.limits.memory_bytes)?);
+        let mut vm = Vm::new(host, spec.limits.memory_bytes)?;
+        if spec.clock_grain_ns > 1 {
+            vm.trap_counter();
+        }
+        let mut guest = Guest::new(vm);
         mount_all(&spec.mounts, guest.vm(), kernel.vfs_mut())?;
         if let Some(path) = &spec.writable {
             kernel.vfs_mut().mount_writable(path);

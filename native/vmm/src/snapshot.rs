@@ -27,6 +27,8 @@ pub struct Snapshot {
     pub(crate) state: CpuState,
     /// The state's vector registers as the kernel wants them.
     pub(crate) area: Box<kvm_xsave>,
+    /// Reading the time-stamp counter faults.
+    pub(crate) traps_counter: bool,
 }
 
 impl Snapshot {

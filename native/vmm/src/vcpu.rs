@@ -32,7 +32,7 @@ use crate::stubs::OUT_LENGTH;
 use crate::vm::ResetStep;
 
 pub(crate) use compare::Reference;
-use setup::{code_segment, cpu_bits, data_segment, level_counter, user_sregs};
+use setup::{CR4_TSD, code_segment, cpu_bits, data_segment, level_counter, user_sregs};
 pub(crate) use setup::{probe_sregs, set_syscall_msrs};
 
 /// The integer registers of ring 3, with `rip` and `rflags`.
@@ -162,6 +162,15 @@ impl Vcpu {
     pub fn set_registers(&mut self, registers: &Registers) {
         self.user = *registers;
         self.user.rflags = user_flags(registers.rflags);
+    }
+
+    pub fn trap_counter(&mut self) {
+        self.sregs.cr4 |= CR4_TSD;
+        self.sregs_dirty = true;
+    }
+
+    pub fn traps_counter(&self) -> bool {
+        self.sregs.cr4 & CR4_TSD != 0
     }
 
     pub fn bases(&self) -> Result<(u64, u64)> {

@@ -69,6 +69,7 @@ export const SPEC_TAGS = {
   limits: 9,
   warmup: 10,
   draws: 11,
+  clock: 12,
 } as const
 
 /** Size of a completion, in bytes. */

@@ -52,6 +52,8 @@ export interface ProgramSpec {
   readonly warmup?: readonly WarmupFrame[]
   /** The program answers draw frames: its generators are brought to their next seed before the snapshot. */
   readonly draws?: boolean
+  /** Microseconds by which the program's clocks move on, up to a second; default 0, exact. */
+  readonly clockUs?: number
 }
 
 /** Bounds of a program and its requests. */
@@ -107,6 +109,7 @@ export function encodeSpec(spec: ProgramSpec): Uint8Array<ArrayBuffer> {
     add('warmup', numbers(runs, group, marks, timeoutMs, budgetMs), frame)
   }
   if (spec.draws === true) add('draws')
+  if (spec.clockUs) add('clock', numbers(spec.clockUs))
   return join(items)
 }
 

@@ -90,6 +90,12 @@ class ProcessPool implements Machines {
         `Boot a program in a worker process: cpuMs needs Linux, and this is ${Deno.build.os}`,
       )
     }
+    if (plan.options.coarseClockUs > 0) {
+      throw new BootError(
+        `Boot a program in a worker process: coarseClockUs is ${plan.options.coarseClockUs}, ` +
+          'want 0 there: only a virtual machine has clocks of its own',
+      )
+    }
     const begin = performance.now()
     const program = new ProcessProgram(plan, await this.#write(plan))
     this.#programs.add(program)

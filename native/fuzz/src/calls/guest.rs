@@ -18,7 +18,7 @@ pub(crate) const CLOCK: ClockBase = ClockBase {
     ticks: 0,
     scale: 1 << 32,
     realtime: 1_700_000_000_000_000_000,
-    guest_readable: true,
+    grain: 0,
 };
 
 /// Small, so that short sequences reach them.

@@ -89,6 +89,30 @@ impl Kernel {
             .saturating_sub(real.saturating_sub(at))
     }
 
+    /// Does what the trapped `rdtsc` or `rdtscp` at RIP would do, where clocks are coarse; false where it is something else.
+    pub(crate) fn read_counter(&mut self, m: &mut impl Machine) -> bool {
+        let Some(counter) = self.clock.counter(m.ticks()) else {
+            return false;
+        };
+        let mut registers = m.registers();
+        let length = match self.space.read_array(m, registers.rip) {
+            Ok([0x0f, 0x31]) => 2,
+            Ok([0x0f, 0x01]) => match self.space.read_array(m, registers.rip + 2) {
+                // The CPU's number is 0, as `getcpu` says.
+                Ok([0xf9]) => {
+                    registers.rcx = 0;
+                    3
+                }
+                _ => return false,
+            },
+            _ => return false,
+        };
+        (registers.rax, registers.rdx) = (counter & 0xffff_ffff, counter >> 32);
+        registers.rip += length;
+        m.set_registers(&registers);
+        true
+    }
+
     pub(super) fn sys_clock_gettime(&mut self, m: &mut impl Machine, id: u64, into: u64) -> Answer {
         let now = self.read_clock(m, clock_of(id)?);
         self.space.write_words(m, into, timespec(now)).and(ZERO)

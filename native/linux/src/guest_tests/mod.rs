@@ -24,7 +24,7 @@ const CLOCK: ClockBase = ClockBase {
     ticks: 0,
     scale: 1 << 32,
     realtime: 1_700_000_000_000_000_000,
-    guest_readable: true,
+    grain: 0,
 };
 
 /// A guest with a small program, stopped at its first instruction.

@@ -5,6 +5,7 @@ use mayfly_wire::{Head, Kind};
 use super::*;
 use crate::action::Stop;
 use crate::kernel::{Request, Snapshot};
+use crate::machine::Registers;
 
 fn idle_guest() -> (Guest, Snapshot, MockMachine) {
     let mut guest = Guest::with(
@@ -163,4 +164,47 @@ fn an_idle_guest_with_a_timer_tells_when_it_would_wake() {
         panic!("{action:?}")
     };
     assert!((4_900_000_000..=5_000_000_000).contains(&wait), "{wait}");
+}
+
+#[test]
+fn a_trapped_read_of_the_counter_is_answered_where_clocks_are_coarse() {
+    let codes: [(&[u8], u64); 2] = [(&[0x0f, 0x31], 2), (&[0x0f, 0x01, 0xf9], 3)];
+    for (code, length) in codes {
+        let mut guest = Guest::new();
+        let rip = guest.scratch;
+        guest.put(rip, code);
+        let start = Registers {
+            rip,
+            rcx: 7,
+            ..guest.machine.registers()
+        };
+        guest.machine.set_registers(&start);
+        let fault = |guest: &mut Guest| guest.kernel.fault(&mut guest.machine, 13, 0, 0);
+        assert_eq!(
+            fault(&mut guest),
+            Action::Stop(Stop::Signal(11)),
+            "exact clocks: a fault as any other"
+        );
+
+        let mut guest = Guest::new();
+        guest.put(rip, code);
+        let base = ClockBase {
+            grain: 1 << 33,
+            ..CLOCK
+        };
+        guest.kernel.begin_request(
+            &mut guest.machine,
+            Request {
+                clock: base,
+                seed: [9; 32],
+                input: Vec::new(),
+            },
+        );
+        guest.machine.pass(9 << 32);
+        guest.machine.set_registers(&start);
+        assert_eq!(fault(&mut guest), Action::Resume);
+        let after = guest.machine.registers();
+        assert_eq!((after.rax, after.rdx, after.rip), (0, 8, rip + length));
+        assert_eq!(after.rcx, if length == 3 { 0 } else { 7 });
+    }
 }

@@ -20,6 +20,8 @@ const SFMASK: u64 = 0x4_7700;
 
 const CR0: u64 = 0x8005_0033; // PG AM WP NE ET MP PE
 const CR4_BASE: u64 = 0x4_0620; // OSXSAVE OSXMMEXCPT OSFXSR PAE
+/// The counter is ring 0's alone.
+pub(super) const CR4_TSD: u64 = 1 << 2;
 const CR4_FSGSBASE: u64 = 1 << 16;
 const CR4_SMEP: u64 = 1 << 20;
 const CR4_SMAP: u64 = 1 << 21;

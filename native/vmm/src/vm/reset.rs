@@ -249,6 +249,9 @@ impl Snapshot {
             Kind::Fork(Box::new(fork)),
             (top + FORK_ROOM).min(length),
         )?;
+        if self.traps_counter {
+            vm.trap_counter();
+        }
         vm.vcpu.load(&self.state, &self.area, None)?;
         let (vcpu, memory) = (&mut vm.vcpu, vm.space.memory_mut());
         let reference = vcpu.settled_reference(memory)?;

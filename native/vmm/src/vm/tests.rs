@@ -262,3 +262,32 @@ fn the_guests_counter_is_the_hosts() {
     let seen = vm.registers().rdx << 32 | vm.registers().rax;
     assert!((before..=after).contains(&seen), "{before} {seen} {after}");
 }
+
+#[test]
+fn a_trapped_counter_faults_in_forks_too_where_the_cpu_can() {
+    let Some(host) = host() else { return };
+    // rdtsc; syscall; jmp 1b
+    let mut vm = machine(&host, &[0x0f, 0x31, 0x0f, 0x05, 0xeb, 0xfa]);
+    vm.trap_counter();
+    let trapped = Exit::Exception(crate::vcpu::Exception {
+        vector: 13,
+        error: 0,
+        address: 0,
+    });
+    let want = match host.flavour().entry {
+        Entry::Ring0 => trapped,
+        // KVM answers the instruction itself there.
+        Entry::Ring3 => Exit::Syscall,
+    };
+    assert_eq!(run(&mut vm).unwrap(), want);
+    vm.set_registers(&Registers {
+        rip: USER_START,
+        ..Default::default()
+    });
+    let mut fork = Arc::new(vm.snapshot(1 << 20).unwrap()).fork().unwrap();
+    for _ in 0..2 {
+        assert_eq!(run(&mut fork).unwrap(), want);
+        fork.reset().unwrap();
+        fork.check().unwrap();
+    }
+}
