@@ -12,7 +12,7 @@ build_programs() {
     for name in "${crates[@]}"; do selection+=(-p "$name"); done
   fi
   say "building the tests"
-  cargo_static test "${selection[@]}" --lib --bins --tests --no-run >"$work/cargo.json" || fail "the tests do not build"
+  cargo_static test "${selection[@]}" --tests --no-run >"$work/cargo.json" || fail "the tests do not build"
   cargo_static build -p mayfly-vm --bins >>"$work/cargo.json" || fail "mayfly-vm does not build"
   # Backwards, so that the crates nearest to the hardware come first: vmm, pool, then the rest.
   read_artifacts <"$work/cargo.json" | LC_ALL=C sort -ur >"$work/programs"

@@ -81,10 +81,13 @@ pack() { # FILE
 add_programs() {
   local kind crate name folder path
   : >"$tree/hwtest/programs"
+  # All of them: a crate's tests may use another's.
+  for folder in "$native"/*/; do
+    [[ ! -d ${folder}tests ]] || { mkdir -p "$tree$folder" && cp -r "${folder}tests" "$tree$folder"; }
+  done
   while read -r kind crate name folder path; do
     add_file "$path"
     mkdir -p "$tree$folder" "$tree$target/$triple/tmp"
-    [[ ! -d $folder/tests ]] || cp -r "$folder/tests" "$tree$folder/"
     case $kind in
       bin) ln -sf "$path" "$tree/bin/$name" ;;
       test) echo "$crate/$name $folder $path" >>"$tree/hwtest/programs" ;;

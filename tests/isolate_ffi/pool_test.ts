@@ -130,7 +130,7 @@ testWith(
   () =>
     withPool({ workers: 1, queue: 16, lingerUs: 20_000 }, async (pool, program) => {
       for (let i = 0; i < 30; i++) assertEquals(told(await pool.submit(program, ask('count'), SLOW)), '1')
-      const spin = pool.submit(program, ask('spin'), { timeoutMs: 200 })
+      const spin = pool.submit(program, ask('spin'), { timeoutMs: 500 })
       assertEquals(pool.outstanding, 1)
       const other = pool.submit(program, ask('count'), SLOW)
       assertEquals([(await spin).outcome, told(await other)], ['timeout', '1'])
@@ -159,7 +159,7 @@ testWith(
       let refused = 0
       for (let i = 0; i < 10; i++) {
         try {
-          taken.push(pool.submit(program, ask('spin'), { timeoutMs: 50 }))
+          taken.push(pool.submit(program, ask('spin'), { timeoutMs: 300 }))
         } catch (error) {
           assertInstanceOf(error, QueueFullError)
           refused++

@@ -3,7 +3,7 @@ import { assert, assertEquals } from '@std/assert'
 import { type LifecycleEvent, type ListenAddress, Router } from '@mayfly/mayfly'
 import { testIsolated } from './fixture.ts'
 
-const DEADLINE_MS = 20_000
+const DEADLINE_MS = 60_000
 
 /** A server over a folder of its own. */
 interface Server {

@@ -122,11 +122,11 @@ Deno.test('a client waits for a start within bounds, and is told to come again',
 
 Deno.test('the wait for a start is not the time of the handler, which has its own', async () => {
   const opener = slowOpener()
-  const site = createWorkerSite('limits', { openMachines: opener.open, requestTimeoutMs: 80 })
+  const site = createWorkerSite('limits', { openMachines: opener.open, requestTimeoutMs: 300 })
   try {
     const waiting = [site.ask('/slow'), site.ask('/quick'), site.ask('/slow?ms=for-ever')]
     // Several times the limit of a request.
-    await new Promise((resolve) => setTimeout(resolve, 400))
+    await new Promise((resolve) => setTimeout(resolve, 1000))
     opener.go()
     assertEquals((await Promise.all(waiting)).map(({ status }) => status), [200, 200, 504])
   } finally {

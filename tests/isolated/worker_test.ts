@@ -170,7 +170,7 @@ Deno.test('requests wait in a bounded queue, and get their own answers', async (
   const site = createWorkerSite('limits', { isolate: { vms: 2, queue: 4, onUnavailable: 'worker' } })
   await withSite(site, async ({ ask }) => {
     assertEquals((await ask('/slow')).text, 'done')
-    const answers = await Promise.all(Array.from({ length: 12 }, () => ask('/slow?ms=50')))
+    const answers = await Promise.all(Array.from({ length: 12 }, () => ask('/slow?ms=200')))
     const right = answers.filter(({ status, text }) => status === 200 && text === 'done')
     const refused = answers.filter(({ status }) => status === 503)
     assertEquals([right.length, refused.length], [6, 6])
@@ -224,7 +224,7 @@ Deno.test('a saved file swaps its program without a failed request, and a broken
         assertEquals(await ask(), '200 one 1')
         /** Asks until it is so; every answer must be that of a version that works. */
         const until = async (done: (answer: string) => boolean) => {
-          for (const end = performance.now() + 10_000; performance.now() < end;) {
+          for (const end = performance.now() + 60_000; performance.now() < end;) {
             const answer = await ask()
             assertMatch(answer, /^200 (one|two|three) 1$/)
             if (done(answer)) return

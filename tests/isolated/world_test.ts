@@ -43,6 +43,7 @@ testIsolated('chance differs in every request', async () => {
 })
 
 testIsolated('the clocks tell real time, and waiting is free', async () => {
+  assertEquals((await site.ask('/chance')).status, 200)
   for (let i = 0; i < 4; i++) {
     const before = Date.now()
     const { status, text } = await site.ask('/chance', { method: 'POST' })
@@ -51,7 +52,8 @@ testIsolated('the clocks tell real time, and waiting is free', async () => {
     const { bootedAt, date, workedMs, waitedMs } = JSON.parse(text)
     assert(bootedAt < before, 'the top of the module ran before the snapshot')
     assert(date >= before - 20 && date <= after + 20, `${date} in ${before}..${after}`)
-    assert(workedMs >= 28 && workedMs <= after - before + 20, `${workedMs} of ${after - before} ms`)
+    // 30 ms by a clock of whole milliseconds are over 29.
+    assert(workedMs > 29 && workedMs <= after - before + 20, `${workedMs} of ${after - before} ms`)
     // The program's own clock jumps while it waits for nothing but time.
     assert(waitedMs >= 49, `${waitedMs}`)
   }

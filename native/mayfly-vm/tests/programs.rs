@@ -3,13 +3,18 @@
 //! The programs are native/linux/tests/programs/*.c and rust/*.rs. Each prints what its calls answered; none depends on addresses, ids or the user.
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// What every program can read on its fd 0.
 const INPUT: &[u8] = b"some input\n";
+/// How long one program may take, on the slowest of machines.
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// Why this machine cannot run the comparison.
 fn missing() -> Option<&'static str> {
@@ -26,8 +31,9 @@ fn missing() -> Option<&'static str> {
     }
 }
 
-/// What a run of a program shows: its output and the status that a shell would show.
+/// What a run of a program shows: its output and the status that a shell would show. One that does not end is killed.
 fn run(mut command: Command) -> (String, i32) {
+    let end = Instant::now() + LIMIT;
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -37,13 +43,31 @@ fn run(mut command: Command) -> (String, i32) {
     // A program that reads nothing may be gone already.
     let fed = child.stdin.take().expect("a pipe").write_all(INPUT);
     drop(fed);
-    let output = child.wait_with_output().expect("the program ends");
-    let status = output
-        .status
-        .code()
-        .or(output.status.signal().map(|signal| 128 + signal));
+    let mut stdout = child.stdout.take().expect("a pipe");
+    let (tell, told) = channel();
+    thread::spawn(move || {
+        let mut output = Vec::new();
+        let whole = stdout.read_to_end(&mut output).map(|_| output);
+        // Nobody waits any more if the program was killed.
+        drop(tell.send(whole));
+    });
+    let output = told.recv_timeout(LIMIT);
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("our child") {
+            break status;
+        }
+        if Instant::now() >= end {
+            child.kill().expect("our child");
+        }
+        thread::sleep(Duration::from_micros(100));
+    };
+    let output = match output {
+        Ok(output) => output.expect("the output is read"),
+        Err(_) => b"did not end".to_vec(),
+    };
+    let status = status.code().or(status.signal().map(|signal| 128 + signal));
     (
-        String::from_utf8_lossy(&output.stdout).into_owned(),
+        String::from_utf8_lossy(&output).into_owned(),
         status.expect("a status"),
     )
 }

@@ -58,3 +58,17 @@ static inline void *pages(long count, int protection) {
     }
     return at;
 }
+
+// Waits until `count` threads sleep on `from`, and moves them to `to`: who is still on the way there cannot be moved.
+static inline void gather(int *from, int *to, int count) {
+    while (count > 0) {
+        long moved = syscall(SYS_futex, from, FUTEX_CMP_REQUEUE, 0, (void *)(long)count, to, *from);
+        if (moved > 0) count -= moved;
+        sched_yield();
+    }
+}
+
+// Waits until a counter of other threads has come to `value`.
+static inline void await(int *counter, int value) {
+    while (__atomic_load_n(counter, __ATOMIC_SEQ_CST) < value) sched_yield();
+}

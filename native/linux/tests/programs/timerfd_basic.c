@@ -2,16 +2,15 @@
 int main(void) {
     int t = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
     uint64_t n = 0;
-    // So long that it has not run out when it is read, however slow the machine is.
-    struct itimerspec s = {{0, 0}, {0, 900000000}}, old;
+    struct itimerspec s = {{0, 0}, {100, 0}}, old;
     CALL(read(t, &n, 8));
     CALL(timerfd_settime(t, 0, &s, NULL));
     CALL(timerfd_gettime(t, &old));
-    SHOW(old.it_value.tv_sec == 0 && old.it_value.tv_nsec > 0 && old.it_value.tv_nsec <= 900000000);
-    s.it_value.tv_nsec = 5000000;
+    SHOW(old.it_value.tv_sec > 0 && old.it_value.tv_sec <= 100);
+    s.it_value = (struct timespec){0, 5000000};
     CALL(timerfd_settime(t, 0, &s, NULL));
     struct pollfd f = {t, POLLIN, 0};
-    CALL(poll(&f, 1, 1000)); SHOW(f.revents);
+    CALL(poll(&f, 1, 60000)); SHOW(f.revents);
     CALL(read(t, &n, 8)); SHOW(n);
     CALL(read(t, &n, 8));
     s.it_interval.tv_nsec = 1000000;

@@ -1,7 +1,7 @@
 /** Eats memory in the way that `?what=` names. */
 import type { Context } from '@mayfly/mayfly'
 
-export const isolated = { timeoutMs: 5000, memoryMb: 64, warmup: [{ path: '/eat?what=nothing' }] }
+export const isolated = { timeoutMs: 20_000, memoryMb: 64, warmup: [{ path: '/eat?what=nothing' }] }
 
 const DEEDS: Readonly<Record<string, () => unknown>> = {
   nothing: () => null,
