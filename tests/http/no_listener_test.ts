@@ -1,9 +1,10 @@
 /** Without a listener events cost nothing, and with one only what it reads. */
 import { assert, assertEquals, assertGreater } from '@std/assert'
-import { type LifecycleEvent, type ListenAddress, type RequestMetadata, Router } from '@mayfly/mayfly'
+import { type LifecycleEvent, type RequestMetadata, Router } from '@mayfly/mayfly'
 import { bytesOf, countAllocations } from './allocations.ts'
 import { connect, toRequest } from './raw_client.ts'
 import { fixture } from './site.ts'
+import { listen } from '../listening.ts'
 
 const REQUESTS = 1000
 /** Fewer under the profiler, which is slow. */
@@ -27,23 +28,12 @@ function inProcess(router: Router): Send {
 
 /** Calls `run` with a way to send requests over one connection of a server. */
 async function overSocket(router: Router, run: (send: Send) => Promise<void>): Promise<void> {
-  const stop = new AbortController()
-  const listening = Promise.withResolvers<ListenAddress>()
-  const served = router.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    signal: stop.signal,
-    onListen: listening.resolve,
+  await using server = await listen((options) => router.serve(options))
+  using connection = await connect(server.address)
+  await run(async (path) => {
+    await connection.write(toRequest(`GET ${path}`, { connection: 'keep-alive' }))
+    assert(await connection.read() !== undefined)
   })
-  {
-    using connection = await connect(await listening.promise)
-    await run(async (path) => {
-      await connection.write(toRequest(`GET ${path}`, { connection: 'keep-alive' }))
-      assert(await connection.read() !== undefined)
-    })
-  }
-  stop.abort()
-  await served
 }
 
 /** Counts the reads of either clock while `run` runs. */

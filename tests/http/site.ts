@@ -6,6 +6,7 @@ import {
   type ServeOptions,
 } from '@mayfly/mayfly'
 import { fromFileUrl } from '@std/path'
+import { listen } from '../listening.ts'
 
 /** A folder of the fixture. */
 export function fixture(name: string): string {
@@ -65,27 +66,10 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
     // Two files of the fixture are broken on purpose.
     router.on('route:error', () => {})
     setup?.(router)
-    const stop = new AbortController()
-    const listening = Promise.withResolvers<ListenAddress>()
-    const place = serve?.path === undefined ? { port: 0, hostname: '127.0.0.1' } : {}
-    const served = router.serve({ ...place, ...serve, signal: stop.signal, onListen: listening.resolve })
-    const address = await Promise.race([listening.promise, served.then(neverListened)])
-    return {
-      router,
-      address,
-      origin: `http://127.0.0.1:${address.port}`,
-      errors,
-      async close() {
-        stop.abort()
-        await served
-      },
-    }
+    const { address, origin, close } = await listen((options) => router.serve(options), serve)
+    return { router, address, origin, errors, close }
   } finally {
     if (before === undefined) Deno.env.delete('DENO_ENV')
     else Deno.env.set('DENO_ENV', before)
   }
-}
-
-function neverListened(): never {
-  throw new Error('Cannot start the site: serve ended before it listened')
 }

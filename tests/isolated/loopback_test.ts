@@ -3,9 +3,10 @@
  * a machine boots some twenty times slower.
  */
 import { assertEquals } from '@std/assert'
-import { type LifecycleEvent, type ListenAddress, Router } from '@mayfly/mayfly'
+import { type LifecycleEvent, Router } from '@mayfly/mayfly'
 import { fromFileUrl } from '@std/path'
 import { testIsolated } from './fixture.ts'
+import { listen } from '../listening.ts'
 
 const START_MS = 600_000
 
@@ -57,19 +58,6 @@ async function serve(run: (origin: string, events: LifecycleEvent[]) => Promise<
   })
   const events: LifecycleEvent[] = []
   router.on('isolate:*', (event) => void events.push(event))
-  const stop = new AbortController()
-  const listening = Promise.withResolvers<ListenAddress>()
-  const served = router.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    signal: stop.signal,
-    onListen: listening.resolve,
-  })
-  try {
-    const { port } = await Promise.race([listening.promise, served.then(() => listening.promise)])
-    await run(`http://127.0.0.1:${port}`, events)
-  } finally {
-    stop.abort()
-    await served
-  }
+  await using server = await listen((options) => router.serve(options))
+  await run(server.origin, events)
 }

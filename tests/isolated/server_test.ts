@@ -1,7 +1,8 @@
 /** Isolated routes over sockets: a soak, and reloads under load. */
 import { assert, assertEquals } from '@std/assert'
-import { type LifecycleEvent, type ListenAddress, Router } from '@mayfly/mayfly'
+import { type LifecycleEvent, Router } from '@mayfly/mayfly'
 import { testIsolated } from './fixture.ts'
+import { listen } from '../listening.ts'
 
 const DEADLINE_MS = 60_000
 
@@ -24,8 +25,6 @@ function testServer(
 ): void {
   testIsolated(name, async () => {
     const folder = await Deno.makeTempDir()
-    const stop = new AbortController()
-    let served: Promise<void> | undefined
     try {
       for (const [file, text] of Object.entries(files)) await Deno.writeTextFile(`${folder}/${file}`, text)
       const router = new Router({
@@ -37,18 +36,9 @@ function testServer(
       })
       const events: LifecycleEvent[] = []
       router.on((event) => void events.push(event))
-      const listening = Promise.withResolvers<ListenAddress>()
-      served = router.serve({
-        port: 0,
-        hostname: '127.0.0.1',
-        signal: stop.signal,
-        onListen: listening.resolve,
-      })
-      const { port } = await Promise.race([listening.promise, served.then(() => listening.promise)])
-      await run(toServer(folder, `http://127.0.0.1:${port}`, events))
+      await using server = await listen((options) => router.serve(options))
+      await run(toServer(folder, server.origin, events))
     } finally {
-      stop.abort()
-      await served
       await Deno.remove(folder, { recursive: true })
     }
   })

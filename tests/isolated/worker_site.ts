@@ -1,5 +1,5 @@
 /** Apps whose machines cannot open, as on a host without KVM: the opener is replaced, and what is told is kept. */
-import type { LifecycleEvent, ListenAddress, Middleware, RouterOptions } from '@mayfly/mayfly'
+import type { LifecycleEvent, Middleware, RouterOptions } from '@mayfly/mayfly'
 import { fromFileUrl } from '@std/path'
 import type { App } from '../../src/app/app.ts'
 import { closeApp, createApp, prepareApp } from '../../src/app/lifecycle.ts'
@@ -9,6 +9,7 @@ import { serveApp } from '../../src/app/serve.ts'
 import { subscribe } from '../../src/events/bus.ts'
 import { IsolationUnavailableError } from '../../src/isolate/ffi/errors.ts'
 import type { Answer } from './fixture.ts'
+import { listen } from '../listening.ts'
 
 /** What the opener says here. */
 export const NO_KVM = '/dev/kvm does not exist: ask for it'
@@ -61,21 +62,8 @@ export function createWorkerSite(folder: string, options: WorkerSiteOptions = {}
 
 /** Serves an app on a free port while `run` runs. */
 export async function withServer(site: WorkerSite, run: (origin: string) => Promise<void>): Promise<void> {
-  const stop = new AbortController()
-  const listening = Promise.withResolvers<ListenAddress>()
-  const served = serveApp(site.app, {
-    port: 0,
-    hostname: '127.0.0.1',
-    signal: stop.signal,
-    onListen: listening.resolve,
-  })
-  try {
-    const { port } = await Promise.race([listening.promise, served.then(() => listening.promise)])
-    await run(`http://127.0.0.1:${port}`)
-  } finally {
-    stop.abort()
-    await served
-  }
+  await using server = await listen((options) => serveApp(site.app, options))
+  await run(server.origin)
 }
 
 /** What is written to the console as errors while `run` runs. */

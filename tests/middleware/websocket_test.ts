@@ -2,6 +2,7 @@ import { type Context, type LifecycleEvent, websocket, type WebSocketOptions } f
 import { assert, assertEquals, assertMatch } from '@std/assert'
 import { chooseProtocol } from '../../src/middleware/websocket_handshake.ts'
 import { assertRefused, makeSite } from './site.ts'
+import { listen } from '../listening.ts'
 
 interface Served {
   readonly port: number
@@ -13,23 +14,8 @@ interface Served {
 async function serve(options: WebSocketOptions, setup: { drainMs?: number } = {}): Promise<Served> {
   const { router, events } = makeSite([], { drainMs: 500, ...setup })
   router.use('/socket', websocket(options))
-  const stopper = new AbortController()
-  const listening = Promise.withResolvers<number>()
-  const served = router.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    signal: stopper.signal,
-    onListen: ({ port }) => listening.resolve(port),
-  })
-  served.catch(listening.reject)
-  return {
-    port: await listening.promise,
-    events,
-    stop: async () => {
-      stopper.abort()
-      await served
-    },
-  }
+  const { address, close } = await listen((options) => router.serve(options))
+  return { port: address.port, events, stop: close }
 }
 
 async function withServer(options: WebSocketOptions, run: (served: Served) => Promise<void>): Promise<void> {

@@ -1,6 +1,7 @@
 /** Hot reload through a running server: what is saved is seen by a next request, without a restart. */
 import { assertEquals, assertStringIncludes } from '@std/assert'
-import { type LifecycleEvent, type ListenAddress, Router } from '@mayfly/mayfly'
+import { type LifecycleEvent, Router } from '@mayfly/mayfly'
+import { listen } from '../listening.ts'
 
 /** Milliseconds after which a change that is not seen fails the test. */
 const DEADLINE_MS = 5000
@@ -31,8 +32,6 @@ function testReload(
     sanitizeResources: false,
     async fn() {
       const dir = await Deno.makeTempDir()
-      const stop = new AbortController()
-      let served: Promise<void> | undefined
       try {
         const site = makeSite(dir)
         await Deno.mkdir(`${dir}/routes`)
@@ -45,19 +44,10 @@ function testReload(
           drainMs: 100,
         })
         router.on((event) => void site.events.push(event))
-        const listening = Promise.withResolvers<ListenAddress>()
-        served = router.serve({
-          port: 0,
-          hostname: '127.0.0.1',
-          signal: stop.signal,
-          onListen: listening.resolve,
-        })
-        const { port } = await Promise.race([listening.promise, served.then(() => listening.promise)])
-        site.origin = `http://127.0.0.1:${port}`
+        await using server = await listen((options) => router.serve(options))
+        site.origin = server.origin
         await run(site)
       } finally {
-        stop.abort()
-        await served
         await Deno.remove(dir, { recursive: true })
       }
     },

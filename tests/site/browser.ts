@@ -1,6 +1,7 @@
 /** A real server and a real browser for tests: Debian's Chromium driven by playwright-core. */
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { createSite, type SiteOptions } from '../../routes/_site.ts'
+import { listen } from '../listening.ts'
 
 /** The browser's path: CHROMIUM, or where Debian puts it. */
 export const CHROMIUM = Deno.env.get('CHROMIUM') ?? '/usr/bin/chromium'
@@ -60,24 +61,14 @@ export async function hasChromium(): Promise<boolean> {
 /** Serves the site on a free port, without virtual machines unless asked for them, and starts the browser. */
 export async function openStage(options: SiteOptions = { isolate: false }): Promise<Stage> {
   const site = createSite({ production: true, ...options })
-  const abort = new AbortController()
-  const listening = Promise.withResolvers<number>()
-  const served = site.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    signal: abort.signal,
-    onListen: ({ port }) => listening.resolve(port),
-  })
-  served.catch(listening.reject)
-  const port = await listening.promise
+  const { origin, close } = await listen((options) => site.serve(options))
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS })
   return {
-    origin: `http://127.0.0.1:${port}`,
+    origin,
     browser,
     async [Symbol.asyncDispose]() {
       await browser.close()
-      abort.abort()
-      await served
+      await close()
     },
   }
 }
