@@ -28,14 +28,19 @@ impl Kernel {
         }
     }
 
+    /// Whether a signal to one thread, or to the process, goes nowhere: it is ignored, and not kept by those that block it.
+    pub(crate) fn is_dropped(&self, slot: Option<usize>, signal: u32) -> bool {
+        let blocked = |thread: &Thread| thread.mask & bit(signal) != 0;
+        self.is_ignored(signal)
+            && !match slot {
+                Some(slot) => self.threads.get(slot).is_some_and(blocked),
+                None => self.threads.iter().all(|(_, thread)| blocked(thread)),
+            }
+    }
+
     /// Sends a signal to one thread, or to the process.
     pub(crate) fn send(&mut self, slot: Option<usize>, info: Info) {
-        let blocked = |thread: &Thread| thread.mask & bit(info.signal) != 0;
-        let anyone_blocks = match slot {
-            Some(slot) => self.threads.get(slot).is_some_and(blocked),
-            None => self.threads.iter().all(|(_, thread)| blocked(thread)),
-        };
-        if self.is_ignored(info.signal) && !anyone_blocks {
+        if self.is_dropped(slot, info.signal) {
             return;
         }
         match slot.and_then(|slot| self.threads.get_mut(slot)) {

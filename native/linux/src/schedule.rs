@@ -7,7 +7,7 @@ use crate::calls::{Answer, Call, Done};
 use crate::errno::Errno;
 use crate::kernel::Kernel;
 use crate::machine::{Machine, Registers};
-use crate::signal::{Info, number};
+use crate::signal::{Info, bit, number};
 use crate::threads::{Retry, Thread, Wait, WaitFor};
 
 /// Waits that end and begin again at once before the scheduler gives up: more would be a bug of ours.
@@ -82,13 +82,22 @@ impl Kernel {
                 let missed = (now - at).checked_div(interval).map_or(0, |missed| missed + 1);
                 let next = at.saturating_add(missed.saturating_mul(interval));
                 self.process.alarm = (interval != 0).then_some((next, interval));
-                self.process.pending.add(Info {
+                let info = Info {
                     signal: number::SIGALRM,
                     code: 0x80,
                     ..Info::default()
-                });
+                };
+                self.send(None, info);
             }
         }
+    }
+
+    /// Time of the next SIGALRM that changes anything: it does not while one waits to be taken already, nor while it is ignored.
+    /// Such alarms must not be waited for one by one, or a sleep beside them would never end.
+    fn next_alarm(&self) -> Option<u64> {
+        let (at, _) = self.process.alarm?;
+        let waits = self.process.pending.set() & bit(number::SIGALRM) != 0;
+        (!waits && !self.is_dropped(None, number::SIGALRM)).then_some(at)
     }
 
     /// How the wait of a thread ends now: `None` when it goes on.
@@ -198,8 +207,8 @@ impl Kernel {
             .threads
             .iter()
             .filter_map(|(_, thread)| thread.wait.as_ref()?.deadline);
-        let alarm = self.process.alarm.map(|(at, _)| at);
-        let next = deadlines.chain(self.files.next_timer(now)).chain(alarm).min();
+        let timers = self.files.next_timer(now).into_iter().chain(self.next_alarm());
+        let next = deadlines.chain(timers).min();
         let wait = next.map(|at| at.saturating_sub(now));
         let for_input =
             self.threads

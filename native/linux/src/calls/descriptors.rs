@@ -115,8 +115,8 @@ impl Kernel {
     pub(super) fn sys_fcntl(&mut self, m: &mut impl Machine, fd: u64, command: u64, argument: u64) -> Answer {
         let file = self.files.get(fd)?;
         match command {
-            0 => self.sys_dup(fd, argument, false),
-            1030 => self.sys_dup(fd, argument, true),
+            0 => self.sys_dup(fd, u64::from(argument as u32), false),
+            1030 => self.sys_dup(fd, u64::from(argument as u32), true),
             1 => value(u64::from(
                 self.files.descriptor_mut(fd).is_some_and(|d| d.close_on_exec),
             )),
@@ -262,7 +262,10 @@ impl Kernel {
         match open.kind {
             _ if !open.writable() => Err(Errno::EBADF),
             FileKind::Regular { node, .. } if mode == 0 => {
-                let end = offset.checked_add(length).ok_or(Errno::EFBIG)?;
+                let end = offset.saturating_add(length);
+                if end > i64::MAX as u64 {
+                    return Err(Errno::EFBIG);
+                }
                 if end > self.vfs.bytes(node)?.len() as u64 {
                     self.vfs.set_length(node, end, now)?;
                 }

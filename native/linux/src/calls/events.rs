@@ -127,9 +127,8 @@ impl Kernel {
             (_, 0) => Timeout::Never,
             (true, _) => self.timeout_at(m, time)?,
             (false, _) => {
-                let [seconds, micros] = self.space.read_words(m, time)?;
-                super::time::nanoseconds([seconds, micros.checked_mul(1000).ok_or(Errno::EINVAL)?])
-                    .map(Timeout::After)?
+                let words = self.space.read_words(m, time)?;
+                Timeout::After(super::time::from_long_timeval(words)?)
             }
         };
         if precise && mask != 0 && retry.is_none() {

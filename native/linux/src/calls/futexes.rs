@@ -23,22 +23,16 @@ impl Kernel {
         if !address.is_multiple_of(4) {
             return Err(Errno::EINVAL);
         }
-        // Counts are signed on the wire; a negative one means all.
-        let count_of = |count: u64| {
-            if (count as i32) < 0 {
-                u64::MAX
-            } else {
-                u64::from(count as u32)
-            }
-        };
+        // Linux counts after it woke one: to wake none, or fewer, wakes one.
+        let at_least_one = |count: u64| (count as i32).max(1) as u64;
         let bits = third as u32;
         match operation & 0x7f {
             WAIT => self.futex_wait(m, address, count as u32, ANY, (operation, timeout), retry),
             WAIT_BITSET if bits != 0 => {
                 self.futex_wait(m, address, count as u32, bits, (operation, timeout), retry)
             }
-            WAKE => value(self.futex_wake(address, count_of(count), ANY)),
-            WAKE_BITSET if bits != 0 => value(self.futex_wake(address, count_of(count), bits)),
+            WAKE => value(self.futex_wake(address, at_least_one(count), ANY)),
+            WAKE_BITSET if bits != 0 => value(self.futex_wake(address, at_least_one(count), bits)),
             WAIT_BITSET | WAKE_BITSET => Err(Errno::EINVAL),
             REQUEUE | CMP_REQUEUE => {
                 if !second.is_multiple_of(4) || (count as i32) < 0 || (timeout as i32) < 0 {
@@ -47,17 +41,17 @@ impl Kernel {
                 if operation & 0x7f == CMP_REQUEUE && self.space.read_u32(m, address)? != third as u32 {
                     return Err(Errno::EAGAIN);
                 }
-                let woken = self.futex_wake(address, count_of(count), ANY);
-                value(woken + self.futex_move(address, second, count_of(timeout)))
+                let woken = self.futex_wake(address, count, ANY);
+                value(woken + self.futex_move(address, second, u64::from(timeout as u32)))
             }
             WAKE_OP => {
                 if !second.is_multiple_of(4) {
                     return Err(Errno::EINVAL);
                 }
                 let holds = self.futex_change(m, second, third as u32)?;
-                let mut woken = self.futex_wake(address, count_of(count), ANY);
+                let mut woken = self.futex_wake(address, at_least_one(count), ANY);
                 if holds {
-                    woken += self.futex_wake(second, count_of(timeout), ANY);
+                    woken += self.futex_wake(second, at_least_one(timeout), ANY);
                 }
                 value(woken)
             }

@@ -309,7 +309,7 @@ impl Kernel {
         if !open.writable() {
             return Err(Errno::EBADF);
         }
-        let sum: u64 = parts.iter().map(|part| part[1]).sum();
+        let sum = parts.iter().map(|part| part[1]).sum::<u64>().min(MOVE_MAX);
         let room = match open.kind {
             // One byte over the limit is enough to go over it.
             FileKind::Output => self.limits.output_bytes as u64 + 1,

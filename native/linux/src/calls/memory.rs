@@ -36,7 +36,7 @@ impl Kernel {
         let source = if flags & MAP_ANONYMOUS != 0 {
             Source::Anonymous
         } else {
-            self.file_source(fd, offset, wanted, shared)?
+            self.file_source(fd, offset, length, wanted, shared)?
         };
         let place = match () {
             // Addresses that are only hints are not taken: fewer page tables, and equal ones in every VM.
@@ -61,6 +61,7 @@ impl Kernel {
         &self,
         fd: u64,
         offset: u64,
+        length: u64,
         protection: Protection,
         shared: bool,
     ) -> Result<Source, Errno> {
@@ -70,6 +71,13 @@ impl Kernel {
             FileKind::Device(crate::vfs::Device::Zero) => return Ok(Source::Anonymous),
             _ => return Err(Errno::ENODEV),
         };
+        // No byte of a file lies at or behind `i64::MAX`. Offsets within a mapping never overflow then.
+        let last = length
+            .checked_next_multiple_of(PAGE)
+            .and_then(|length| (i64::MAX as u64).checked_sub(length));
+        if last.is_none_or(|last| offset > last) {
+            return Err(Errno::EOVERFLOW);
+        }
         if !open.readable() || shared && protection.write && !open.writable() {
             return Err(Errno::EACCES);
         }
@@ -176,7 +184,11 @@ impl Kernel {
         }
     }
 
-    pub(super) fn sys_msync(&mut self, start: u64, length: u64) -> Answer {
+    pub(super) fn sys_msync(&mut self, start: u64, length: u64, flags: u64) -> Answer {
+        // MS_ASYNC 1, MS_INVALIDATE 2, MS_SYNC 4.
+        if flags & !7 != 0 || flags & 5 == 5 {
+            return Err(Errno::EINVAL);
+        }
         self.check_range(start, length)
     }
 

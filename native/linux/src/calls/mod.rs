@@ -18,6 +18,7 @@ mod sockets;
 mod status;
 mod tasks;
 mod time;
+mod widths;
 
 use crate::action::{Action, Stop};
 use crate::errno::Errno;
@@ -35,12 +36,13 @@ pub struct Call {
 }
 
 impl Call {
-    /// The call that these registers make.
+    /// The call that these registers make; what is a 32-bit integer on Linux is cut to one.
     #[must_use]
     pub fn from_registers(r: &Registers) -> Self {
+        let number = u64::from(r.rax as u32);
         Self {
-            number: r.rax,
-            arguments: [r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9],
+            number,
+            arguments: widths::cut(number, [r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9]),
         }
     }
 
@@ -184,7 +186,7 @@ impl Kernel {
             n::pkey_mprotect | n::pkey_alloc | n::pkey_free => Err(Errno::EINVAL),
             n::mremap => self.sys_mremap(m, a),
             n::madvise => self.sys_madvise(m, a[0], a[1], a[2]),
-            n::msync => self.sys_msync(a[0], a[1]),
+            n::msync => self.sys_msync(a[0], a[1], a[2]),
             n::mincore => self.sys_mincore(m, a[0], a[1], a[2]),
             n::mlock | n::munlock | n::mlock2 => ZERO,
 

@@ -49,6 +49,14 @@ fn from_timeval([seconds, micros]: [u64; 2]) -> Result<u64, Errno> {
     }
 }
 
+/// Nanoseconds of a `timeval` as `select` takes it: with more than a second of microseconds.
+pub(super) fn from_long_timeval(words: [u64; 2]) -> Result<u64, Errno> {
+    let [seconds, micros] = words.map(u64::cast_signed);
+    let seconds = seconds.checked_add(micros / 1_000_000).ok_or(Errno::EINVAL)?;
+    // What is negative is too large for a `timespec`.
+    nanoseconds([seconds, micros % 1_000_000 * 1000].map(i64::cast_unsigned))
+}
+
 fn timeval(nanoseconds: u64) -> [u64; 2] {
     [nanoseconds / SECOND, nanoseconds % SECOND / 1000]
 }

@@ -170,7 +170,10 @@ impl Files {
             return Err(Errno::EINVAL);
         }
         match self.open.get(file).ok_or(Errno::EBADF)?.kind {
-            FileKind::Regular { .. } | FileKind::Directory { .. } | FileKind::Text { .. } => {
+            FileKind::Regular { .. }
+            | FileKind::Directory { .. }
+            | FileKind::Text { .. }
+            | FileKind::Device(_) => {
                 return Err(Errno::EPERM);
             }
             FileKind::Epoll { .. } if operation == 1 => self.may_nest(epoll, file)?,

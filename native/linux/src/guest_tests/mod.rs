@@ -1,5 +1,7 @@
 //! The kernel as a guest meets it, on a machine of plain data: no `/dev/kvm` is needed.
 
+mod alarms;
+mod arguments;
 mod events;
 mod fuzz;
 mod limits;

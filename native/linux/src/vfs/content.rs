@@ -48,7 +48,7 @@ impl Vfs {
     /// ENOSPC over the limit, EINVAL for other nodes.
     pub fn set_length(&mut self, number: usize, length: u64, now: u64) -> Result<(), Errno> {
         let old = self.bytes(number)?.len() as u64;
-        let sum = self.memory_bytes - old.min(self.memory_bytes) + length;
+        let sum = (self.memory_bytes - old.min(self.memory_bytes)).saturating_add(length);
         if length > old && (length > self.memory_limit || sum > self.memory_limit) {
             return Err(Errno::ENOSPC);
         }
