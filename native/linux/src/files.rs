@@ -214,6 +214,11 @@ impl Files {
         files
     }
 
+    /// Sets other bounds. What is over them stays.
+    pub fn set_limits(&mut self, descriptors: usize, held: usize) {
+        (self.limit, self.held_limit) = (descriptors, held);
+    }
+
     /// Makes a description that no descriptor refers to yet. [`Files::attach`] must follow.
     pub fn add(&mut self, kind: FileKind, flags: u32) -> usize {
         self.open.insert(OpenFile {

@@ -113,15 +113,7 @@ impl Kernel {
     #[must_use]
     pub fn new(config: &Config) -> Self {
         let limits = config.limits;
-        let space = AddressSpace::new(SpaceLimits {
-            mappings: limits.mappings,
-            reserved: limits.reserved_bytes,
-            fault_around: limits.fault_around,
-        });
-        let stdio = StdioLimits {
-            output: limits.output_bytes,
-            log: limits.log_bytes,
-        };
+        let space = AddressSpace::new(SpaceLimits::of(&limits));
         let unlimited = [u64::MAX; 2];
         let mut resources = [unlimited; 16];
         resources[3] = [crate::space::STACK_BYTES, u64::MAX];
@@ -143,7 +135,7 @@ impl Kernel {
             files: Files::new(
                 limits.descriptors,
                 limits.held_bytes,
-                Stdio::new(config.output, stdio),
+                Stdio::new(config.output, StdioLimits::of(&limits)),
             ),
             vfs,
             process: Tracked::new(Process {
@@ -197,13 +189,33 @@ impl Kernel {
         self.limits.calls = calls;
     }
 
+    /// Gives a program that was loaded into a running guest bounds of its own, in place of those that the guest started with. What it
+    /// holds already stays. System calls are unbounded until [`Kernel::limit_calls`].
+    pub fn adopt(&mut self, limits: Limits, output: OutputMode) {
+        self.limits = limits;
+        self.space.set_limits(SpaceLimits::of(&limits));
+        self.files.set_limits(limits.descriptors, limits.held_bytes);
+        self.files.stdio.set_limits(output, StdioLimits::of(&limits));
+        self.vfs.set_limits(limits.file_bytes, limits.file_nodes);
+        self.process.resources[7] = [limits.descriptors as u64; 2];
+    }
+
     /// Begins a request: clocks and randomness are set anew, the input is there to be read, and a thread runs.
     pub fn begin_request<M: Machine>(&mut self, m: &mut M, request: Request) -> Action {
+        self.in_flight = true;
+        self.begin(m, request)
+    }
+
+    /// As [`Kernel::begin_request`], for input that no frame answers: the guest waits for more when it is done with it.
+    pub fn begin_load<M: Machine>(&mut self, m: &mut M, request: Request) -> Action {
+        self.begin(m, request)
+    }
+
+    fn begin<M: Machine>(&mut self, m: &mut M, request: Request) -> Action {
         self.clock = Clock::new(request.clock, self.paused);
         self.random = Random::from_seed(request.seed);
         self.calls_left = self.limits.calls;
         self.denials.take();
-        self.in_flight = true;
         self.write_clock_page(m);
         self.files.push_input(request.input);
         self.schedule(m)

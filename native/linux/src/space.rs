@@ -8,6 +8,7 @@ mod copy;
 use std::ops::Range;
 
 use crate::errno::Errno;
+use crate::limits::Limits;
 use crate::machine::{Machine, PAGE, Protection, USER_END, USER_START};
 use crate::vma::{Mapping, Purpose, Source, VmaTree};
 
@@ -107,6 +108,18 @@ fn pages(range: &Range<u64>) -> u64 {
     (range.end - range.start) / PAGE
 }
 
+impl SpaceLimits {
+    /// Those of a guest.
+    #[must_use]
+    pub fn of(limits: &Limits) -> Self {
+        Self {
+            mappings: limits.mappings,
+            reserved: limits.reserved_bytes,
+            fault_around: limits.fault_around,
+        }
+    }
+}
+
 impl AddressSpace {
     /// An empty address space.
     #[must_use]
@@ -116,6 +129,11 @@ impl AddressSpace {
             limits,
             heap: 0..0,
         }
+    }
+
+    /// Sets other bounds. Mappings over them stay.
+    pub fn set_limits(&mut self, limits: SpaceLimits) {
+        self.limits = limits;
     }
 
     /// Sets where the `brk` area starts; it is empty at first.

@@ -49,6 +49,17 @@ pub struct Stdio {
     pub log_dropped: u64,
 }
 
+impl StdioLimits {
+    /// Those of a guest.
+    #[must_use]
+    pub fn of(limits: &crate::limits::Limits) -> Self {
+        Self {
+            output: limits.output_bytes,
+            log: limits.log_bytes,
+        }
+    }
+}
+
 impl Stdio {
     /// Empty streams.
     #[must_use]
@@ -63,6 +74,11 @@ impl Stdio {
             log: Vec::new(),
             log_dropped: 0,
         }
+    }
+
+    /// Sets other bounds, and another way to judge fd 1.
+    pub fn set_limits(&mut self, mode: OutputMode, limits: StdioLimits) {
+        (self.mode, self.limits) = (mode, limits);
     }
 
     /// Adds bytes for the guest to read on fd 0.

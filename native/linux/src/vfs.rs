@@ -131,6 +131,11 @@ pub struct Vfs {
 }
 
 impl Vfs {
+    /// Sets other bounds. What is over them stays.
+    pub fn set_limits(&mut self, bytes: u64, nodes: usize) {
+        (self.memory_limit, self.node_limit) = (bytes, nodes);
+    }
+
     /// A tree with `/proc`, `/dev`, `/sys` and a writable `/tmp`.
     #[must_use]
     pub fn new(memory_limit: u64, node_limit: usize) -> Self {

@@ -12,7 +12,6 @@ use crate::machine::Guest;
 use crate::outcome::{Outcome, RequestStats};
 use crate::program::{Program, begin_request};
 use crate::running::{Event, Running};
-use crate::turns::Turns;
 
 /// A machine of its own for one request at a time. Bound to the thread of its alarm.
 #[derive(Debug)]
@@ -45,17 +44,9 @@ impl Instance {
     /// Forks the program.
     pub fn new(program: &Arc<Program>) -> mayfly_vmm::Result<Instance> {
         let guest = Guest::new(program.machine.fork()?);
-        let running = Running {
-            guest,
-            kernel: program.fresh_kernel(),
-            trace: None,
-            exits: 0,
-            seedings: 0,
-            turns: Turns::default(),
-        };
         Ok(Instance {
             program: program.clone(),
-            running,
+            running: Running::new(guest, program.fresh_kernel()),
         })
     }
 

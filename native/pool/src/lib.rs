@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! Spec ── Program::boot ──> Program (snapshot of machine and kernel)
+//! Load ── Program::load ──> Program (what differs from the one that it was loaded into: its base)
 //!                              │
 //!   Pool::submit ── queue ── worker thread: Instance (fork) ── run ── reset ──> Completion ── Pool::fetch
 //! ```
 
+mod booting;
 mod clock;
 mod confined;
 mod deadlines;
@@ -44,7 +46,7 @@ pub use machine::Guest;
 pub use mount::{Mount, MountError, Source};
 pub use outcome::{Outcome, RequestStats};
 pub use pool::{Completion, Job, Pool, PoolStats};
-pub use program::{BootReport, Program, Warmup, WarmupRequest};
+pub use program::{BootReport, Load, Program, Warmup, WarmupRequest};
 pub use queue::Refused;
 pub use running::{Event, Running};
 pub use spec::{BootError, Limits, Spec};

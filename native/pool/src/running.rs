@@ -14,7 +14,7 @@ use crate::clock::{ClockSource, fresh_seed};
 use crate::deadlines::Deadlines;
 use crate::machine::Guest;
 use crate::mount::mount_all;
-use crate::spec::{BootError, Spec};
+use crate::spec::{BootError, Limits, Spec};
 use crate::turns::Turns;
 
 /// Vector and error code of a fetch from a page that is not there.
@@ -59,14 +59,7 @@ impl Running {
         output: OutputMode,
         jump: bool,
     ) -> Result<Running, BootError> {
-        let limits = mayfly_linux::limits::Limits {
-            output_bytes: output_bytes(output, spec),
-            log_bytes: spec.limits.log_bytes,
-            descriptors: spec.limits.descriptors,
-            threads: spec.limits.threads,
-            mappings: spec.limits.mappings,
-            ..Default::default()
-        };
+        let limits = guest_limits(output, &spec.limits);
         let clock = ClockSource::new(host, spec.clock_grain_ns)?.now();
         let seed = fresh_seed().map_err(|source| mayfly_vmm::Error::Host {
             attempt: "draw random bytes",
@@ -107,14 +100,19 @@ impl Running {
         kernel.exec(&mut guest, &exec).map_err(BootError::Exec)?;
         match guest.take_error() {
             Some(e) => Err(e.into()),
-            None => Ok(Running {
-                guest,
-                kernel,
-                trace: None,
-                exits: 0,
-                seedings: 0,
-                turns: Turns::default(),
-            }),
+            None => Ok(Running::new(guest, kernel)),
+        }
+    }
+
+    /// A machine and its kernel, which are in the same state.
+    pub(crate) fn new(guest: Guest, kernel: Kernel) -> Running {
+        Running {
+            guest,
+            kernel,
+            trace: None,
+            exits: 0,
+            seedings: 0,
+            turns: Turns::default(),
         }
     }
 
@@ -171,9 +169,17 @@ impl Running {
     }
 }
 
-fn output_bytes(output: OutputMode, spec: &Spec) -> usize {
-    match output {
-        OutputMode::Stream => spec.limits.output_bytes as usize,
-        OutputMode::Framed(limits) => limits.frame_bytes(),
+/// The personality's bounds.
+pub(crate) fn guest_limits(output: OutputMode, limits: &Limits) -> mayfly_linux::limits::Limits {
+    mayfly_linux::limits::Limits {
+        output_bytes: match output {
+            OutputMode::Stream => limits.output_bytes as usize,
+            OutputMode::Framed(frames) => frames.frame_bytes(),
+        },
+        log_bytes: limits.log_bytes,
+        descriptors: limits.descriptors,
+        threads: limits.threads,
+        mappings: limits.mappings,
+        ..Default::default()
     }
 }

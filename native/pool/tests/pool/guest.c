@@ -17,6 +17,7 @@
 static long counter;
 static volatile sig_atomic_t signalled;
 static char *kept;
+static char loaded[1 << 16];
 
 static void on_signal(int n) { signalled = n; }
 
@@ -62,6 +63,16 @@ static void act(const char *what, size_t length) {
         char cwd[100];
         snprintf(text, sizeof text, "%ld %d %d %d %d %s %d", counter, kept != 0, access("/tmp/left", F_OK) == 0, fd,
                  old.sa_handler != SIG_DFL, getcwd(cwd, sizeof cwd) ? cwd : "?", getenv("LEFT") != 0);
+        say(text);
+    } else if (!strcmp(what, "load")) {
+        // Told by no frame: the next read is the answer.
+        int fd = open("/app/secret", O_RDONLY);
+        if (fd < 0) exit(8);
+        read(fd, loaded, sizeof loaded - 1);
+        close(fd);
+        counter = 100;
+    } else if (!strcmp(what, "loaded")) {
+        snprintf(text, sizeof text, "%.32s %ld %d", loaded, ++counter, access("/app/secret", F_OK));
         say(text);
     } else if (!strcmp(what, "threads")) {
         long sum = 0;

@@ -1,5 +1,6 @@
 //! Requests through real machines: every way to end, and a clean machine after each. Skipped aloud without `/dev/kvm` or `cc`.
 
+mod loaded;
 #[path = "../support/mod.rs"]
 mod support;
 

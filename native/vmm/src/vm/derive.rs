@@ -48,6 +48,9 @@ impl Snapshot {
         };
         let covered = (end + BOOT_SLOT).min(length);
         let mut vm = Vm::build(&self.host, space, Kind::Boot(Box::new(boot)), covered)?;
+        if self.traps_counter {
+            vm.trap_counter();
+        }
         vm.vcpu.load(&self.state, &self.area, None)?;
         Ok(vm)
     }

@@ -1,0 +1,200 @@
+//! A program on its way to its snapshot.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use mayfly_linux::action::Action;
+use mayfly_linux::stdio::OutputMode;
+use mayfly_vmm::{Alarm, monotonic_ns, thread_cpu_ns};
+use mayfly_wire::{HEADER_MAX, Head, Kind, Limits as FrameLimits};
+
+use crate::clock::ClockSource;
+use crate::confined::{Kept, confine_vm_thread};
+use crate::deadlines::Deadlines;
+use crate::program::{BootReport, Program, Warmup, begin_request, to_request};
+use crate::running::{Event, Running};
+use crate::spec::{BootError, Limits};
+
+/// Words that a generator gives for one seed. (`rand`'s ThreadRng, behind Deno's `crypto`: 64 KiB.)
+const WORDS_PER_SEED: u64 = 16384;
+/// Words that it makes at a time.
+const WORDS_PER_BLOCK: u64 = 64;
+
+/// How the output of a program that answers requests is judged.
+pub(crate) fn framed(limits: &Limits) -> OutputMode {
+    OutputMode::Framed(FrameLimits {
+        header: HEADER_MAX,
+        body: limits.output_bytes,
+    })
+}
+
+/// A machine whose program is not there yet, on a thread that is under its filter from now on.
+pub(crate) struct Booting {
+    running: Running,
+    alarm: Alarm,
+    clock: ClockSource,
+    begin: u64,
+    deadline: u64,
+}
+
+impl Booting {
+    pub fn new(
+        running: Running,
+        clock: ClockSource,
+        limits: &Limits,
+        begin: u64,
+    ) -> Result<Booting, BootError> {
+        let alarm = Alarm::new()?;
+        confine_vm_thread(true)?;
+        Ok(Booting {
+            running,
+            alarm,
+            clock,
+            begin,
+            deadline: begin.saturating_add(limits.boot_ns),
+        })
+    }
+
+    /// Lets the program read its load frame and run until it waits for a request.
+    pub fn load(&mut self, frame: Vec<u8>) -> Result<(), BootError> {
+        let request = to_request(self.clock, frame)?;
+        let running = &mut self.running;
+        let action = running.kernel.begin_load(&mut running.guest, request);
+        match self.run_to_idle(action, u64::MAX)? {
+            None => Ok(()),
+            Some(_) => Err(self.ended("answers what tells it to load a program")),
+        }
+    }
+
+    /// Warms the program up and takes its snapshot.
+    pub fn finish(
+        mut self,
+        kept: Kept<'_>,
+        limits: &Limits,
+        draws: bool,
+        warmup: &mut Warmup,
+    ) -> Result<Program, BootError> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let booted = monotonic_ns();
+        let mut report = BootReport {
+            boot_ns: booted - self.begin,
+            ..Default::default()
+        };
+        let mut sample = None;
+        let mut last: Option<(Vec<u8>, u64)> = None;
+        while let Some(request) = warmup(last.as_ref().map(|(answer, ns)| (&answer[..], *ns))) {
+            if request.rehearsed {
+                sample = Some(request.frame.clone());
+            }
+            // A neighbour on this core must not make the warm-up shorter.
+            let start = thread_cpu_ns();
+            let answer = self.ask(request.frame, request.timeout_ns)?;
+            last = Some((answer, thread_cpu_ns() - start));
+            report.warmup_requests += 1;
+        }
+        if draws {
+            self.draw_to_seed()?;
+        }
+        report.warmup_ns = monotonic_ns() - booted;
+        report.exits = self.running.exits;
+        let Running {
+            guest, mut kernel, ..
+        } = self.running;
+        drop(kernel.take_log());
+        kernel.take_log_dropped();
+        kernel.limit_calls(limits.calls);
+        let kernel = kernel.snapshot();
+        drop(kept);
+        let machine = Arc::new(guest.into_vm().snapshot(limits.memory_bytes)?);
+        report.memory_bytes = machine.used_bytes();
+        Ok(Program {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            machine,
+            kernel,
+            clock: self.clock,
+            sample,
+            cpu_ns: limits.cpu_ns,
+            report,
+        })
+    }
+
+    fn ask(&mut self, frame: Vec<u8>, timeout_ns: u64) -> Result<Vec<u8>, BootError> {
+        let action = begin_request(&mut self.running, self.clock, frame)?;
+        let answer = self.run_to_idle(action, timeout_ns)?;
+        answer.ok_or_else(|| self.ended("waits again without an answer"))
+    }
+
+    /// Runs until all threads wait and one of them for input; gives the last frame that came on the way.
+    pub fn run_to_idle(&mut self, action: Action, timeout_ns: u64) -> Result<Option<Vec<u8>>, BootError> {
+        let deadline = self.deadline.min(monotonic_ns().saturating_add(timeout_ns));
+        let (mut action, mut answer) = (action, None);
+        loop {
+            let event = self
+                .running
+                .run(action, &mut self.alarm, Deadlines::at(deadline))?;
+            let what = match event {
+                Event::Action(Action::Idle { .. }) => return Ok(answer),
+                Event::Action(Action::Frame) => {
+                    answer = Some(self.running.kernel.take_output());
+                    action = Action::Resume;
+                    continue;
+                }
+                Event::Action(Action::Stop(stop)) => format!("ended: {stop:?}"),
+                Event::Action(Action::Deadlock) => "has only threads that wait for each other".into(),
+                Event::Action(other) => format!("did {other:?}"),
+                Event::Deadline | Event::CpuDeadline => "took too long".into(),
+            };
+            return Err(self.ended(&what));
+        }
+    }
+
+    fn ended(&mut self, what: &str) -> BootError {
+        let log = String::from_utf8_lossy(&self.running.kernel.take_log()).into_owned();
+        BootError::Ended {
+            what: what.into(),
+            log,
+        }
+    }
+
+    /// Draws random numbers until the program's generator has none left: the next one asks the kernel for a seed. First block by
+    /// block to find a seeding, then to just before the next one, then word by word over it, for the block's edge is not known; then
+    /// to the last word.
+    fn draw_to_seed(&mut self) -> Result<(), BootError> {
+        let steps = [
+            (WORDS_PER_BLOCK, WORDS_PER_SEED / WORDS_PER_BLOCK + 1),
+            (1, WORDS_PER_BLOCK + 1),
+        ];
+        for (i, (count, most)) in steps.into_iter().enumerate() {
+            let mut seeded = false;
+            for _ in 0..most {
+                seeded = self.draw(count)?;
+                if seeded {
+                    break;
+                }
+            }
+            if !seeded {
+                return Err(self.ended("draws random numbers and never asks for a fresh seed"));
+            }
+            let rest = if i == 0 {
+                WORDS_PER_SEED - WORDS_PER_BLOCK
+            } else {
+                WORDS_PER_SEED - 1
+            };
+            self.draw(rest)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the program asked for a seed on the way.
+    fn draw(&mut self, count: u64) -> Result<bool, BootError> {
+        let before = self.running.seedings;
+        let header = format!("{{\"control\":\"draw\",\"count\":{count}}}");
+        let head = Head {
+            kind: Kind::Request,
+            header_bytes: header.len() as u32,
+            body_bytes: 0,
+        };
+        self.ask([&head.encode()[..], header.as_bytes()].concat(), u64::MAX)?;
+        Ok(self.running.seedings > before)
+    }
+}

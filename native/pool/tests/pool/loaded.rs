@@ -1,0 +1,153 @@
+//! Programs that were loaded into one base: each has what is its own, shares the rest, and sees nothing of the others.
+
+use std::sync::Arc;
+
+use mayfly_pool::{BootError, Limits, Load, Mount, Program, WarmupRequest};
+
+use super::support::{Client, frame, spec, text};
+use super::{guest, host};
+
+const SECRET_BYTES: usize = 20_000;
+
+/// The runtime, which waits.
+fn base() -> Option<Arc<Program>> {
+    let (host, path) = (host()?, guest("")?);
+    Some(Arc::new(
+        Program::boot(&host, &spec(&path), &mut |_| None).unwrap(),
+    ))
+}
+
+fn load_of(secret: &str) -> Load {
+    Load {
+        mounts: vec![Mount::bytes(
+            "/app/secret",
+            secret.repeat(SECRET_BYTES / secret.len()),
+        )],
+        frame: frame("load", b""),
+        draws: false,
+        limits: spec("").limits,
+    }
+}
+
+fn load(base: &Arc<Program>, secret: &str) -> Arc<Program> {
+    let mut warm = vec![frame("warm", b""); 3];
+    let mut warmup = |_: Option<(&[u8], u64)>| warm.pop().map(WarmupRequest::new);
+    Arc::new(Program::load(base, &load_of(secret), &mut warmup).unwrap())
+}
+
+#[test]
+fn programs_of_one_base_keep_their_secrets_from_each_other() {
+    let Some(base) = base() else { return };
+    let secrets = ["first-secret-", "other-secret-"];
+    let programs = secrets.map(|secret| load(&base, secret));
+    let mut clients = programs.each_ref().map(Client::new);
+    for round in 0..3 {
+        for (client, secret) in clients.iter_mut().zip(secrets) {
+            let told = text(&client.ask("loaded"));
+            assert!(
+                told.starts_with(secret) && told.ends_with(" 101 0"),
+                "{round}: {told}"
+            );
+            assert_eq!(text(&client.ask("dirty")), "dirtied");
+            assert_eq!(text(&client.ask("wild")), "survived");
+        }
+    }
+    for (index, client) in clients.iter_mut().enumerate() {
+        let (own, other) = (secrets[index], secrets[1 - index]);
+        let (mut pages, mut found) = (0, 0);
+        let holds = |bytes: &[u8], what: &str| bytes.windows(what.len()).any(|w| w == what.as_bytes());
+        let visit = &mut |frame: u64, page: &[u8]| {
+            assert!(!holds(page, other), "frame {frame:#x} of {own} holds {other}");
+            pages += 1;
+            found += usize::from(holds(page, own));
+        };
+        client.instance.machine().visit_frames(visit).unwrap();
+        assert!(
+            pages > 100 && found >= SECRET_BYTES / 4096,
+            "{pages} pages, {found} with its own"
+        );
+        for (name, table) in client
+            .instance
+            .tables()
+            .iter()
+            .chain(&client.instance.snapshot_tables())
+        {
+            let printed = format!("{table:?}");
+            let bytes = |what: &str| format!("{:?}", what.as_bytes()).replace(['[', ']'], "");
+            assert!(
+                !printed.contains(other) && !printed.contains(&bytes(other)),
+                "{name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_base_is_the_same_after_its_programs() {
+    let Some(base) = base() else { return };
+    let mut before = Client::new(&base);
+    assert_eq!(text(&before.ask("loaded")), " 1 -1");
+    drop(load(&base, "gone-"));
+    let kept = load(&base, "kept-");
+    for client in [&mut before, &mut Client::new(&base)] {
+        assert_eq!(text(&client.ask("loaded")), " 1 -1");
+        assert_eq!(text(&client.ask("count")), "1");
+        client.instance.check().unwrap();
+    }
+    drop((before, base));
+    assert!(
+        text(&Client::new(&kept).ask("loaded")).starts_with("kept-"),
+        "without its base's program"
+    );
+}
+
+#[test]
+fn a_program_takes_less_than_its_base() {
+    let Some(base) = base() else { return };
+    let program = load(&base, "small-");
+    let (whole, own) = (base.own_bytes().unwrap(), program.own_bytes().unwrap());
+    assert!(own < whole, "{own} bytes beside the base's {whole}");
+    assert!(own > SECRET_BYTES as u64, "{own}");
+    assert!(program.report().memory_bytes >= base.report().memory_bytes);
+}
+
+#[test]
+fn a_loaded_program_has_bounds_of_its_own() {
+    let Some(base) = base() else { return };
+    let mut bounded = load_of("bounds-");
+    bounded.limits = Limits {
+        output_bytes: 1000,
+        log_bytes: 3,
+        calls: 50,
+        threads: 2,
+        ..bounded.limits
+    };
+    let program = Arc::new(Program::load(&base, &bounded, &mut |_| None).unwrap());
+    let mut client = Client::new(&program);
+    assert_eq!(client.ask("big").name(), "output");
+    assert_eq!(client.ask("spin-calls").name(), "calls");
+    assert!(text(&client.ask("loaded")).starts_with("bounds-"));
+    let mut free = Client::new(&base);
+    assert_eq!(text(&free.ask("big")).len(), 600_000);
+}
+
+#[test]
+fn a_base_that_cannot_load_ends_with_its_reason() {
+    let Some(base) = base() else { return };
+    let refused = |load: &Load| match Program::load(&base, load, &mut |_| None) {
+        Err(BootError::Ended { what, .. }) => what,
+        other => panic!("{other:?}"),
+    };
+    let missing = Load {
+        mounts: Vec::new(),
+        ..load_of("x")
+    };
+    let what = refused(&missing);
+    assert!(what.contains("Exit(8)"), "{what}");
+    let answered = Load {
+        frame: frame("count", b""),
+        ..load_of("x")
+    };
+    let what = refused(&answered);
+    assert!(what.contains("answers"), "{what}");
+}
