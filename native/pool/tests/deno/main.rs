@@ -1,6 +1,8 @@
 //! Hostile and ordinary requests to stock Deno, each followed by a strict check and an ordinary one. Skipped aloud without
 //! `/dev/kvm` or a deno binary (the environment's `MAYFLY_DENO`, else `deno` on the path).
 
+mod loaded;
+
 use std::io::Read;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -34,15 +36,23 @@ fn deno() -> Option<PathBuf> {
         .find(is_program)
 }
 
+/// The host's KVM; without it each test says why it is skipped.
+fn host() -> Option<Arc<Host>> {
+    match Host::open() {
+        Ok(host) => Some(Arc::new(host)),
+        Err(Error::Unavailable(u)) => {
+            eprintln!("SKIPPED: no /dev/kvm: {}; {}", u.reason, u.mend);
+            None
+        }
+        Err(e) => panic!("{e}"),
+    }
+}
+
 /// The program, booted once for all tests; without it each test says why it is skipped.
 fn program() -> Option<Arc<Program>> {
     static PROGRAM: OnceLock<Result<Arc<Program>, String>> = OnceLock::new();
     let boot = || {
-        let host = match Host::open() {
-            Ok(host) => Arc::new(host),
-            Err(Error::Unavailable(u)) => return Err(format!("no /dev/kvm: {}; {}", u.reason, u.mend)),
-            Err(e) => panic!("{e}"),
-        };
+        let host = host().ok_or("no /dev/kvm")?;
         let deno = deno().ok_or("no deno binary: set MAYFLY_DENO or put it on the path")?;
         let limits = Limits {
             memory_bytes: 256 << 20,
