@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mayfly_pool::{Instance, Limits, Mount, Outcome, Program, Spec, library_mounts};
+use mayfly_pool::{Instance, Limits, Load, Mount, Outcome, Program, Spec, WarmupRequest, library_mounts};
 use mayfly_vmm::{Alarm, Host, monotonic_ns};
 use mayfly_wire::{HEAD_BYTES, Head, Kind};
 
@@ -45,7 +45,14 @@ impl Planter {
             },
             ..Spec::default()
         };
-        let program = Arc::new(Program::boot(host, &spec, &mut |_| None)?);
+        // As the programs of a server: what differs from a base that waited, and shares the rest with it.
+        let base = Arc::new(Program::boot(host, &spec, &mut |_| None)?);
+        let load = Load {
+            limits: spec.limits,
+            ..Load::default()
+        };
+        let mut warm = vec![WarmupRequest::new(to_frame(Ask::Hello, &[0], &[]))];
+        let program = Arc::new(Program::load(&base, &load, &mut |_| warm.pop())?);
         let mut planter = Planter {
             program,
             alarm: Alarm::new()?,
@@ -85,12 +92,7 @@ impl Planter {
         rest: &[u8],
         within: u64,
     ) -> Result<Outcome> {
-        let head = Head {
-            kind: Kind::Request,
-            header_bytes: 1,
-            body_bytes: body.len() as u32,
-        };
-        let frame = [&head.encode()[..], &[ask as u8], body, rest].concat();
+        let frame = to_frame(ask, body, rest);
         let deadline = monotonic_ns().saturating_add(within);
         Ok(instance.handle(frame, &mut self.alarm, deadline)?)
     }
@@ -136,6 +138,16 @@ impl Planter {
         }
         Ok(all)
     }
+}
+
+/// What the planter is asked, as a frame; `rest` is behind its end.
+fn to_frame(ask: Ask, body: &[u8], rest: &[u8]) -> Vec<u8> {
+    let head = Head {
+        kind: Kind::Request,
+        header_bytes: 1,
+        body_bytes: body.len() as u32,
+    };
+    [&head.encode()[..], &[ask as u8], body, rest].concat()
 }
 
 /// Lines of `name=value`.
