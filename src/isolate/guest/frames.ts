@@ -8,7 +8,7 @@ const BUFFER_BYTES = 65_536
 
 const { stdin } = Deno
 const encoder = new TextEncoder()
-const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 const input = new Uint8Array(BUFFER_BYTES)
 const out = new Uint8Array(BUFFER_BYTES)
 const NOTHING = new Uint8Array(0)
