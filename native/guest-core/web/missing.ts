@@ -1,0 +1,65 @@
+/** What this runtime has not, and what says so. */
+import { DOMException } from './dom_exception.ts'
+
+/** Functions that throw when they are called. */
+export const MISSING_FUNCTIONS = [
+  ...['fetch', 'reportError', 'addEventListener', 'removeEventListener', 'dispatchEvent'],
+  ...['setImmediate', 'clearImmediate', 'createImageBitmap', 'alert', 'confirm', 'prompt'],
+] as const
+
+/** Classes that throw when they are constructed. */
+export const MISSING_CLASSES = [
+  ...['WebSocket', 'WebSocketStream', 'EventSource', 'Worker', 'MessageChannel', 'BroadcastChannel'],
+  ...['CompressionStream', 'DecompressionStream', 'TransformStream', 'WritableStream'],
+  ...['TextDecoderStream', 'TextEncoderStream', 'ByteLengthQueuingStrategy', 'CountQueuingStrategy'],
+  ...['FileReader', 'URLPattern', 'PerformanceObserver', 'ErrorEvent', 'MessageEvent', 'CloseEvent'],
+  ...['ProgressEvent', 'PromiseRejectionEvent', 'ImageData', 'CryptoKey'],
+] as const
+
+/**
+ * Namespaces and objects. They are not defined, so that a package's `typeof process` finds its way; {@link explain} adds to the
+ * error of one that is used all the same.
+ */
+export const MISSING_OBJECTS: ReadonlySet<string> = new Set([
+  ...['Deno', 'process', 'Buffer', 'global', 'require', 'module', 'exports', '__dirname', '__filename'],
+  ...['Intl', 'WebAssembly', 'Temporal', 'localStorage', 'sessionStorage', 'caches', 'indexedDB'],
+  ...['navigator', 'location', 'window', 'document'],
+])
+
+/** Says what is missing, in which runtime, and which one has it. */
+export function describe(what: string): string {
+  return `${what} is not there in the runtime 'core', want isolated = { runtime: 'deno' }`
+}
+
+/** The error of using what is missing. */
+export function refuse(what: string): DOMException {
+  return new DOMException(describe(what), 'NotSupportedError')
+}
+
+/** What the message of a `ReferenceError` leaves out: that another runtime has the name. Undefined for other errors. */
+export function explain(error: unknown): string | undefined {
+  if (!(error instanceof ReferenceError)) return undefined
+  const name = /^'?(\w+)'? is not defined$/.exec(error.message)?.[1]
+  return name !== undefined && MISSING_OBJECTS.has(name) ? describe(name) : undefined
+}
+
+/** Functions and classes by name. */
+export function missingGlobals(): Record<string, unknown> {
+  const made: Record<string, unknown> = {}
+  for (const name of MISSING_FUNCTIONS) {
+    made[name] = {
+      [name]() {
+        throw refuse(name)
+      },
+    }[name]
+  }
+  for (const name of MISSING_CLASSES) {
+    made[name] = class {
+      static readonly name: string = name
+      constructor() {
+        throw refuse(name)
+      }
+    }
+  }
+  return made
+}
