@@ -3,6 +3,7 @@
 mod closed;
 mod forged;
 mod mappings;
+mod pkru;
 mod reset;
 mod run;
 
