@@ -75,7 +75,17 @@ function checkSteps(): Step[] {
     {
       name: 'types',
       command: deno,
-      args: ['check', '--quiet', 'mod.ts', 'src', 'benchmark', 'routes', 'tests', 'native/hwtest', 'native/guest-core/web'],
+      args: [
+        'check',
+        '--quiet',
+        'mod.ts',
+        'src',
+        'benchmark',
+        'routes',
+        'tests',
+        'native/hwtest',
+        'native/guest-core/web',
+      ],
     },
   ]
 }

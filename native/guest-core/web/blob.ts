@@ -1,5 +1,5 @@
 /** Blobs and files. https://w3c.github.io/FileAPI/ */
-import { joinBytes, toBuffer } from './bytes.ts'
+import { encodeText, joinBytes, toBuffer } from './bytes.ts'
 import { host } from './host.ts'
 import { type ReadableStream, streamOf } from './readable_stream.ts'
 import {
@@ -101,7 +101,7 @@ function toPart(part: unknown, native: boolean): Uint8Array<ArrayBuffer> {
   if (part instanceof Blob) return blobBytes(part)
   if (isBufferSource(part)) return viewBytes(part)
   const text = toText(part)
-  return host.encode(native ? text.replace(/\r\n?|\n/g, '\n') : text)
+  return encodeText(native ? text.replace(/\r\n?|\n/g, '\n') : text)
 }
 
 function normalizeType(type: string): string {

@@ -1,6 +1,6 @@
 /** Bodies of requests and responses. https://fetch.spec.whatwg.org/#body-mixin */
 import { Blob, blobBytes } from './blob.ts'
-import { joinBytes, toBuffer } from './bytes.ts'
+import { encodeText, joinBytes, toBuffer } from './bytes.ts'
 import { FormData } from './form_data.ts'
 import { host } from './host.ts'
 import { parseMimeType, serializeMimeType } from './mime_type.ts'
@@ -97,7 +97,7 @@ export function moveBody(body: BodyState): BodyState {
 }
 
 function toBytes(source: string | Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  return typeof source === 'string' ? host.encode(source) : source
+  return typeof source === 'string' ? encodeText(source) : source
 }
 
 /** All of a body, which is used then. Throws `TypeError` when it was before. */
@@ -116,7 +116,7 @@ export async function readBuffer(body: BodyState | null): Promise<ArrayBuffer> {
 /** A copy: the source may be another message's as well. */
 export async function readOwnBytes(body: BodyState | null): Promise<Uint8Array<ArrayBuffer>> {
   const source = await consume(body)
-  return typeof source === 'string' ? host.encode(source) : source.slice()
+  return typeof source === 'string' ? encodeText(source) : source.slice()
 }
 
 export async function readText(body: BodyState | null): Promise<string> {

@@ -1,4 +1,10 @@
-/** Bytes of many chunks. */
+/** Bytes of texts and of many chunks. */
+import { host } from './host.ts'
+
+/** UTF-8. Engines hand lone surrogates to the host in their own ways, so they are replaced here. */
+export function encodeText(text: string): Uint8Array<ArrayBuffer> {
+  return host.encode(text.toWellFormed())
+}
 
 /** All chunks, one behind the other. Throws `TypeError` for one that is no `Uint8Array`. */
 export function joinBytes(chunks: readonly unknown[]): Uint8Array<ArrayBuffer> {

@@ -2,6 +2,7 @@
 import { AbortController, AbortSignal } from './abort.ts'
 import { atob, btoa } from './base64.ts'
 import { Blob, File } from './blob.ts'
+import { encodeText } from './bytes.ts'
 import { createConsole } from './console.ts'
 import { Crypto, crypto, SubtleCrypto } from './crypto.ts'
 import { DOMException } from './dom_exception.ts'
@@ -65,7 +66,7 @@ const FUNCTIONS = {
 /** Everything by name. */
 export function createSurface(): Record<string, unknown> {
   registerViews()
-  const console = createConsole((text) => host.log(host.encode(text)))
+  const console = createConsole((text) => host.log(encodeText(text)))
   return { ...missingGlobals(), ...CLASSES, ...FUNCTIONS, console, crypto, performance }
 }
 

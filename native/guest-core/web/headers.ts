@@ -1,6 +1,6 @@
 /** HTTP headers. https://fetch.spec.whatwg.org/#headers-class */
 import { definePairIterators, forEachPair, type Pair } from './pair_iterator.ts'
-import { expose, need, toByteText, toPairs } from './webidl.ts'
+import { expose, isByteText, need, toPairs, toText } from './webidl.ts'
 
 type Entry = [name: string, value: string]
 
@@ -8,12 +8,17 @@ const pairIterators = definePairIterators('Headers')
 
 /** Makes the headers of a message that scripts may not change. */
 export let freezeHeaders: (headers: Headers) => void
-/** What iteration gives, sorted and combined. */
-export let listHeaders: (headers: Headers) => readonly Pair<string>[]
+/**
+ * Headers of pairs that are known to be good: lower-case names, values without white space around them. The list is the caller's
+ * until a script changes the headers.
+ */
+export let trustedHeaders: (pairs: readonly Pair<string>[]) => Headers
 
 export class Headers {
   /** Lower-case names, in the order in which they came. */
-  readonly #list: Entry[] = []
+  #list: Entry[] = []
+  /** Somebody else has the list as well: it is copied before a change. */
+  #shared = false
   #sorted: readonly Entry[] | null = null
   #immutable = false
 
@@ -21,7 +26,12 @@ export class Headers {
     freezeHeaders = (headers) => {
       headers.#immutable = true
     }
-    listHeaders = (headers) => headers.#sort()
+    trustedHeaders = (pairs) => {
+      const headers = new Headers()
+      headers.#list = pairs as Entry[]
+      headers.#shared = true
+      return headers
+    }
   }
 
   constructor(init?: unknown) {
@@ -31,35 +41,41 @@ export class Headers {
     }
     // Of another Headers the list is what its iterator would give.
     if (init instanceof Headers && init[Symbol.iterator] === Headers.prototype[Symbol.iterator]) {
-      for (const [name, value] of init.#list) this.#list.push([name, value])
+      this.#list = init.#list
+      this.#shared = init.#shared = true
       return
     }
-    for (const [name, value] of toPairs(init as object, toHeaderText, 'Headers')) {
-      this.#list.push([toName(name), toValue(value)])
+    this.#list = toPairs(init as object, toText, 'Headers')
+    for (let at = 0; at < this.#list.length; at++) {
+      const entry = this.#list[at]
+      entry[0] = toName(entry[0])
+      entry[1] = toValue(entry[1])
     }
   }
 
   append(name: unknown, value: unknown): void {
     need(arguments.length, 2, 'Headers.append')
-    const key = toName(toHeaderText(name))
-    const clean = toValue(toHeaderText(value))
+    const key = toName(toText(name))
+    const clean = toValue(toText(value))
     this.#change()
     this.#list.push([key, clean])
   }
 
   delete(name: unknown): void {
     need(arguments.length, 1, 'Headers.delete')
-    const key = toName(toHeaderText(name))
+    const key = toName(toText(name))
     this.#change()
     this.#remove(key, 0)
   }
 
   get(name: unknown): string | null {
     need(arguments.length, 1, 'Headers.get')
-    const key = toName(toHeaderText(name))
+    const key = toName(toText(name))
     let found: string | null = null
-    for (const [other, value] of this.#list) {
-      if (other === key) found = found === null ? value : `${found}, ${value}`
+    const list = this.#list
+    for (let at = 0; at < list.length; at++) {
+      const entry = list[at]
+      if (entry[0] === key) found = found === null ? entry[1] : `${found}, ${entry[1]}`
     }
     return found
   }
@@ -70,14 +86,14 @@ export class Headers {
 
   has(name: unknown): boolean {
     need(arguments.length, 1, 'Headers.has')
-    const key = toName(toHeaderText(name))
+    const key = toName(toText(name))
     return this.#list.some(([other]) => other === key)
   }
 
   set(name: unknown, value: unknown): void {
     need(arguments.length, 2, 'Headers.set')
-    const key = toName(toHeaderText(name))
-    const clean = toValue(toHeaderText(value))
+    const key = toName(toText(name))
+    const clean = toValue(toText(value))
     this.#change()
     const at = this.#list.findIndex(([other]) => other === key)
     if (at === -1) {
@@ -113,6 +129,9 @@ export class Headers {
   #change(): void {
     if (this.#immutable) throw new TypeError('Cannot change these headers: they are immutable')
     this.#sorted = null
+    if (!this.#shared) return
+    this.#list = this.#list.slice()
+    this.#shared = false
   }
 
   #remove(key: string, from: number): void {
@@ -129,7 +148,9 @@ export class Headers {
     if (this.#sorted !== null) return this.#sorted
     const combined: Entry[] = []
     const places = new Map<string, number>()
-    for (const [name, value] of this.#list) {
+    const list = this.#list
+    for (let index = 0; index < list.length; index++) {
+      const [name, value] = list[index]
       const at = places.get(name)
       if (at === undefined || name === 'set-cookie') {
         places.set(name, combined.length)
@@ -147,26 +168,30 @@ Object.defineProperty(Headers.prototype, Symbol.iterator, {
   configurable: true,
 })
 
-function toHeaderText(text: unknown): string {
-  return toByteText(text, 'part of a header')
-}
-
-const KNOWN_NAME = /^[a-z-]+$/
+/** Names that were seen to be good, with their lower-case form: a look-up costs the interpreter a twentieth of the pattern. */
+const names = new Map<string, string>()
+const NAMES_MAX = 256
 
 /** A name in lower case. Throws `TypeError` for what is no token of RFC 9110. */
 function toName(name: string): string {
-  if (KNOWN_NAME.test(name)) return name
+  const known = names.get(name)
+  if (known !== undefined) return known
   if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)) {
     throw new TypeError(`Cannot use ${JSON.stringify(name)} as the name of a header: want a token`)
   }
-  return name.toLowerCase()
+  const lower = name.toLowerCase()
+  if (names.size < NAMES_MAX && name.length <= 64) names.set(name, lower)
+  return lower
 }
 
-/** A value without white space around it. Throws `TypeError` for one that would break the message. */
+/** A value without white space around it. Throws `TypeError` for one that would break the message, or is not made of bytes. */
 function toValue(value: string): string {
+  if (!/[^\x20-\x7e]|^ | $/.test(value)) return value
   const clean = value.replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, '')
-  if (/[\0\n\r]/.test(clean)) {
-    throw new TypeError(`Cannot use ${JSON.stringify(clean)} as the value of a header: want one line`)
+  if (/[\0\n\r]/.test(clean) || !isByteText(clean)) {
+    throw new TypeError(
+      `Cannot use ${JSON.stringify(clean)} as the value of a header: want one line of bytes`,
+    )
   }
   return clean
 }

@@ -28,7 +28,7 @@ export const URL_SETTERS = {
   username: 8,
 } as const
 
-/** The members that the surface calls. Bytes are `Uint8Array`; texts are taken as UTF-16 with lone surrogates replaced. */
+/** The members that the surface calls. Bytes are `Uint8Array`, texts well-formed UTF-16. */
 export interface Host {
   /** Writes to standard error. */
   log(bytes: Uint8Array): number

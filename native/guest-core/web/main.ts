@@ -1,5 +1,6 @@
 /** The entry of the surface's bundle: runs before the program, and before any code of the user. */
 import { installSurface } from './globals.ts'
+import { trustedHeaders } from './headers.ts'
 import { type Host, setHost } from './host.ts'
 import { inspect } from './inspect.ts'
 import { explain } from './missing.ts'
@@ -8,10 +9,16 @@ import { explain } from './missing.ts'
 interface Shared extends Host {
   inspect: typeof inspect
   explain: typeof explain
+  trustedHeaders: typeof trustedHeaders
 }
+
+/** What the engine brings beyond the language, or in part only: an answer that is wrong is worse than none. */
+const ENGINE_EXTRAS = ['Intl', 'Temporal', 'WebAssembly', 'ShadowRealm', 'gc', 'InternalError']
 
 const { __mayfly: host } = globalThis as unknown as { __mayfly: Shared }
 host.inspect = inspect
 host.explain = explain
+host.trustedHeaders = trustedHeaders
 setHost(host)
+for (const name of ENGINE_EXTRAS) Reflect.deleteProperty(globalThis, name)
 installSurface(globalThis)

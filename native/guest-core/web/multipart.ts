@@ -1,6 +1,6 @@
 /** `multipart/form-data`, RFC 7578, written as https://html.spec.whatwg.org/#multipart-form-data says. */
 import { blobBytes, File } from './blob.ts'
-import { joinBytes } from './bytes.ts'
+import { encodeText, joinBytes } from './bytes.ts'
 import { FormData, formEntries } from './form_data.ts'
 import { host } from './host.ts'
 import { splitOutsideQuotes } from './mime_type.ts'
@@ -22,16 +22,16 @@ export function writeMultipart(form: FormData): { bytes: Uint8Array<ArrayBuffer>
         value.type || 'application/octet-stream'
       }`
     }
-    const content = value instanceof File ? blobBytes(value) : host.encode(toCrLf(value))
-    chunks.push(host.encode(`${head}\r\n\r\n`), content, host.encode('\r\n'))
+    const content = value instanceof File ? blobBytes(value) : encodeText(toCrLf(value))
+    chunks.push(encodeText(`${head}\r\n\r\n`), content, encodeText('\r\n'))
   }
-  chunks.push(host.encode(`--${boundary}--\r\n`))
+  chunks.push(encodeText(`--${boundary}--\r\n`))
   return { bytes: joinBytes(chunks), boundary }
 }
 
 /** The form in `bytes`. Throws `TypeError` when there is none. */
 export function readMultipart(bytes: Uint8Array<ArrayBuffer>, boundary: string): FormData {
-  const mark = host.encode(`--${boundary}`)
+  const mark = encodeText(`--${boundary}`)
   const form = new FormData()
   let delimiter = findDelimiter(bytes, mark, 0)
   if (delimiter === null) throw new TypeError('Cannot read a form: its boundary is missing')

@@ -33,10 +33,12 @@ export class Response {
   #body: BodyState | null = null
 
   constructor(body?: unknown, init?: unknown) {
-    const { status, statusText, headers } = toDictionary(init, 'the init of a Response')
-    this.#headers = new Headers(headers)
-    if (status !== undefined) this.#status = toStatus(status)
-    if (statusText !== undefined) this.#statusText = toReason(statusText)
+    if (init !== undefined) {
+      const { status, statusText, headers } = toDictionary(init, 'the init of a Response')
+      this.#headers = new Headers(headers)
+      if (status !== undefined) this.#status = toStatus(status)
+      if (statusText !== undefined && statusText !== '') this.#statusText = toReason(statusText)
+    } else this.#headers = new Headers()
     if (body !== undefined && body !== null) this.#setBody(extractBody(body))
   }
 

@@ -1,3 +1,4 @@
+import { encodeText } from './bytes.ts'
 import { host } from './host.ts'
 import { expose, need, toText } from './webidl.ts'
 
@@ -10,7 +11,7 @@ export class TextEncoder {
   }
 
   encode(input: unknown = ''): Uint8Array<ArrayBuffer> {
-    return host.encode(toText(input))
+    return encodeText(toText(input))
   }
 
   encodeInto(source: unknown, destination: unknown): { read: number; written: number } {
@@ -19,7 +20,7 @@ export class TextEncoder {
     if (!(destination instanceof Uint8Array)) {
       throw new TypeError('Cannot encode into what is no Uint8Array')
     }
-    host.encodeInto(text, destination, counts)
+    host.encodeInto(text.toWellFormed(), destination, counts)
     return { read: counts[0], written: counts[1] }
   }
 }

@@ -23,11 +23,16 @@ export function toScalarText(value: unknown): string {
 /** ByteString: each character is a byte. */
 export function toByteText(value: unknown, what: string): string {
   const text = toText(value)
-  // deno-lint-ignore no-control-regex
-  if (/[^\u0000-\u00ff]/.test(text)) {
+  if (!isByteText(text)) {
     throw new TypeError(`Cannot use ${JSON.stringify(text)} as ${what}: it has characters over U+00FF`)
   }
   return text
+}
+
+/** Whether each character is a byte. */
+export function isByteText(text: string): boolean {
+  // deno-lint-ignore no-control-regex
+  return !/[^\u0000-\u00ff]/.test(text)
 }
 
 /** A dictionary: undefined and null are an empty one, what is no object throws. */
@@ -73,7 +78,10 @@ export function viewBytes(source: ArrayBufferView<ArrayBuffer> | ArrayBuffer): U
   return new Uint8Array(source)
 }
 
-/** A sequence of pairs, or a record, of what `convert` makes of both halves. */
+/**
+ * A sequence of pairs, or a record, of what `convert` makes of both halves. Keys of a record that are symbols are left out, as
+ * Deno does it.
+ */
 export function toPairs(
   init: object,
   convert: (text: unknown) => string,
@@ -81,22 +89,24 @@ export function toPairs(
 ): [string, string][] {
   const pairs: [string, string][] = []
   const iterate = (init as { [Symbol.iterator]?: unknown })[Symbol.iterator]
-  if (iterate !== undefined && iterate !== null) {
-    for (const item of init as Iterable<unknown>) {
-      if (Object(item) !== item) {
-        throw new TypeError(`Cannot make ${what}: an item is ${typeof item}, want a pair`)
-      }
-      const pair = Array.isArray(item) ? item : [...item as Iterable<unknown>]
-      if (pair.length !== 2) {
-        throw new TypeError(`Cannot make ${what}: an item has ${pair.length} members, want a pair`)
-      }
-      pairs.push([convert(pair[0]), convert(pair[1])])
+  if (iterate === undefined || iterate === null) {
+    const keys = Object.keys(init)
+    for (let at = 0; at < keys.length; at++) {
+      pairs.push([convert(keys[at]), convert((init as Record<string, unknown>)[keys[at]])])
     }
     return pairs
   }
-  for (const key of Reflect.ownKeys(init)) {
-    if (!Object.getOwnPropertyDescriptor(init, key)?.enumerable) continue
-    pairs.push([convert(key), convert((init as Record<PropertyKey, unknown>)[key])])
+  const items = Array.isArray(init) ? init : [...init as Iterable<unknown>]
+  for (let at = 0; at < items.length; at++) {
+    const item: unknown = items[at]
+    if (Object(item) !== item) {
+      throw new TypeError(`Cannot make ${what}: an item is ${typeof item}, want a pair`)
+    }
+    const pair = Array.isArray(item) ? item : [...item as Iterable<unknown>]
+    if (pair.length !== 2) {
+      throw new TypeError(`Cannot make ${what}: an item has ${pair.length} members, want a pair`)
+    }
+    pairs.push([convert(pair[0]), convert(pair[1])])
   }
   return pairs
 }

@@ -38,7 +38,7 @@ export const HEADERS: Cases = {
     ['a\nb', 'a\0', 'a\rb', '\u0100'].map((value) => caught(web, () => new web.Headers([['n', value]]))),
   'Headers: latin-1 values pass': ({ Headers }) => new Headers({ a: 'é\u00ff\u0001' }).get('a'),
   'Headers: of a record': ({ Headers }) => [
-    ...new Headers({ 1: 'a', b: 2 as unknown as string, c: null as unknown as string }),
+    ...new Headers({ 1: 'a', b: 2 as unknown as string, c: null as unknown as string, [Symbol('s')]: 'x' }),
   ],
   'Headers: of pairs with wrong lengths': (web) => [
     caught(web, () => new web.Headers([['a']] as unknown as HeadersInit)),
