@@ -27,6 +27,11 @@ Deno.test('listeners of the capture phase go first at the target', () => {
   assertEquals(log, ['capture', 'bubble'])
 })
 
+Deno.test('an empty value of a header counts when values are combined', () => {
+  assertEquals([...new Headers([['a', ''], ['a', 'x']])], [['a', ', x']])
+  assertEquals([...new Headers(new Headers([['a', 'x'], ['a', '']]))], [['a', 'x,']])
+})
+
 Deno.test('structuredClone moves nothing when it fails', () => {
   const buffer = new ArrayBuffer(2)
   assertThrows(() => structuredClone(() => 1, { transfer: [buffer] }), surface.DOMException)

@@ -41,8 +41,11 @@ export class Headers {
     }
     // Of another Headers the list is what its iterator would give.
     if (init instanceof Headers && init[Symbol.iterator] === Headers.prototype[Symbol.iterator]) {
-      this.#list = init.#list
-      this.#shared = init.#shared = true
+      const sorted = init.#sort()
+      // Combined with an empty value, one ends in white space.
+      const trimmed = sorted.some(([, value]) => value.endsWith(' '))
+      this.#list = trimmed ? sorted.map(([name, value]) => [name, toValue(value)]) : sorted as Entry[]
+      this.#shared = true
       return
     }
     this.#list = toPairs(init as object, toText, 'Headers')
