@@ -1,8 +1,16 @@
 /**
  * The JSON headers of frames. Bulky things travel as the body: a request's body, a response's body, the data of a view.
  *
- * Optional members are left out, never null, and the members stand in this order: the guest's code is optimised for the
- * shape of its warm-up requests, and another shape costs every later request a deoptimisation.
+ * The header of a request is three lines, so that a guest parses no more than a handler looks at, and always something of
+ * one shape: code that was optimised for another would be given up in every request.
+ *
+ * ```text
+ * [handler, method, url, path, ip, peer, params, pending, rest]      see RequestLine
+ * ["host","localhost","accept","*\/*"]                              headers, name and value in turn
+ * 5f1c...                                                           the seed: 64 hex digits
+ * ```
+ *
+ * That of a control frame is one JSON object.
  */
 
 /** Headers as they came, a name that repeats as more than one pair. */
@@ -41,6 +49,22 @@ export interface RequestHead {
   readonly status?: number
 }
 
+/** What most requests have not. */
+export type RequestRest = Pick<RequestHead, 'state' | 'session' | 'validated' | 'status'>
+
+/** The first line of a request's header; JSON makes null of what is undefined. */
+export type RequestLine = readonly [
+  handler: number,
+  method: string,
+  url: string,
+  path: string,
+  ip: string | null | undefined,
+  peer: string | null | undefined,
+  params: RequestHead['params'] | null,
+  pending: PendingData | null | undefined,
+  rest: RequestRest | null,
+]
+
 /** Asks a program about its handlers; answered by {@link DescribeAnswer}. */
 export interface DescribeHead {
   readonly control: 'describe'
@@ -56,6 +80,9 @@ export interface DrawHead {
 export interface RenewHead {
   readonly control: 'renew'
 }
+
+/** What is asked of the program itself. */
+export type ControlHead = DescribeHead | DrawHead | RenewHead
 
 /** An error as data. Strings are cut at {@link MAX_ERROR_TEXT} characters, chains of causes at {@link MAX_CAUSES}. */
 export interface ErrorData {

@@ -1,4 +1,4 @@
-import type { DescribeHead, DrawHead, RenewHead, RequestHead } from './message.ts'
+import type { ControlHead, RequestHead, RequestLine } from './message.ts'
 import { makeFrame, REQUEST } from './wire.ts'
 
 const encoder = new TextEncoder()
@@ -17,15 +17,29 @@ let nextSeed = 0
 
 /** A frame for a handler. Throws `RangeError` when the header or the body is over what any frame may have. */
 export function encodeRequest(head: RequestHead, body: Uint8Array = NOTHING): Uint8Array<ArrayBuffer> {
-  const text = JSON.stringify(head)
+  const text = toLines(head)
   // UTF-8 needs at most three bytes for a UTF-16 unit.
   if (text.length * 3 > scratch.length) return makeFrame(REQUEST, encoder.encode(text), body)
   const { written } = encoder.encodeInto(text, scratch)
   return makeFrame(REQUEST, scratch.subarray(0, written), body)
 }
 
+/** A head as {@link RequestLine} has it: JSON has no line feeds of its own. */
+function toLines(head: RequestHead): string {
+  const { handler, method, url, path, headers, seed, ip, peer, params, pending } = head
+  const { state, session, validated, status } = head
+  const isUsual = state === undefined && session === undefined && validated === undefined &&
+    status === undefined
+  const line: RequestLine = [
+    ...[handler, method, url, path] as const,
+    // JSON has null where there is none.
+    ...[ip, peer, params, pending, isUsual ? null : { state, session, validated, status }] as const,
+  ]
+  return `${JSON.stringify(line)}\n${JSON.stringify(headers.flat())}\n${seed}`
+}
+
 /** A frame that asks the program itself. */
-export function encodeControl(head: DescribeHead | DrawHead | RenewHead): Uint8Array<ArrayBuffer> {
+export function encodeControl(head: ControlHead): Uint8Array<ArrayBuffer> {
   return makeFrame(REQUEST, encoder.encode(JSON.stringify(head)), NOTHING)
 }
 

@@ -5,6 +5,7 @@ import { matchPath, samplePath } from '../../src/isolate/path_pattern.ts'
 import { dependsOn, guestArguments, planPrograms } from '../../src/isolate/program.ts'
 import { toHostError } from '../../src/isolate/stack.ts'
 import { planWarmup } from '../../src/isolate/warmup.ts'
+import { readHead, readHeaders } from '../../src/isolate/guest/head.ts'
 import { readFrame, REQUEST } from '../../src/isolate/wire.ts'
 import { ask, exchange, toRoutes, withGuest, withRoutes } from './guest_process.ts'
 import { decodeResponse } from '../../src/isolate/response_frame.ts'
@@ -98,13 +99,14 @@ Deno.test('planWarmup makes requests of the pattern or those of the user', () =>
       const { frame, count } of planWarmup('a.ts', pattern, targets, resolveIsolateOptions('a.ts', value))
     ) {
       const { header, body } = readFrame(frame, REQUEST)
-      const { handler, method, url, params, headers } = JSON.parse(new TextDecoder().decode(header))
-      assertEquals(headers.at(-1), ['x-mayfly-warmup', '1'])
+      const read = readHead(new TextDecoder().decode(header))
+      const [handler, method, url, , , , params] = read.line
+      assertEquals(readHeaders(read).at(-1), ['x-mayfly-warmup', '1'])
       const key = JSON.stringify([
         handler,
         method,
         url.replace(/^https?:\/\/[^/]+/, ''),
-        params,
+        params ?? undefined,
         new TextDecoder().decode(body),
       ])
       counts.set(key, (counts.get(key) ?? 0) + count)

@@ -4,8 +4,9 @@ import { RequestReader } from '../../context/get.ts'
 import { ResponseSender } from '../../context/send.ts'
 import type { ContextHost, RequestState } from '../../context/state.ts'
 import { createBus } from '../../events/bus.ts'
-import type { PendingData, RequestHead } from '../message.ts'
+import type { PendingData, RequestRest } from '../message.ts'
 import { BODY_MAX } from '../wire.ts'
+import type { GuestHead } from './head.ts'
 import { LazyRequest } from './request.ts'
 import { LazyResponse, type PlainType, ViewResponse } from './response.ts'
 
@@ -35,7 +36,7 @@ export function createGuestHost(): ContextHost {
 
 /** One request in a guest. */
 export class GuestContext extends RequestContext {
-  readonly head: RequestHead
+  readonly head: GuestHead
   readonly lazy: LazyRequest
   /** `ctx.state` as it came, as JSON; '' when none came. */
   readonly stateText: string
@@ -46,20 +47,18 @@ export class GuestContext extends RequestContext {
   #reader: GuestReader | null = null
   #sender: GuestSender | null = null
 
-  constructor(host: ContextHost, head: RequestHead, body: Uint8Array<ArrayBuffer>) {
-    const lazy = new LazyRequest(head.method, head.url, head.headers, body)
-    super(host, lazy as unknown as Request, undefined, head.method, head.url, head.path)
+  constructor(host: ContextHost, head: GuestHead, body: Uint8Array<ArrayBuffer>) {
+    const { line } = head
+    const lazy = new LazyRequest(head, body)
+    super(host, lazy as unknown as Request, undefined, line[1], line[2], line[3])
+    const params = line[6], pending = line[7], rest = line[8]
     this.head = head
     this.lazy = lazy
     this.isolated = true
     if (body.length > 0) this.body = Promise.resolve(body)
-    if (head.params !== undefined) this.params = Object.assign(Object.create(null), head.params)
-    if (head.state !== undefined) this.bag = { ...head.state }
-    this.stateText = head.state === undefined ? '' : JSON.stringify(head.state)
-    if (head.session !== undefined) this.session = { data: head.session.data, changed: false }
-    if (head.validated !== undefined) this.validated = { value: head.validated.value }
-    if (head.pending !== undefined) this.pending = toPending(head.pending)
-    if (head.status !== undefined) this.status = head.status
+    if (params) this.params = Object.assign(Object.create(null), params)
+    if (pending) this.pending = toPending(pending)
+    this.stateText = rest === null ? '' : takeRest(this, rest)
   }
 
   override get get(): RequestReader {
@@ -69,6 +68,15 @@ export class GuestContext extends RequestContext {
   override get send(): ResponseSender {
     return this.#sender ??= new GuestSender(this)
   }
+}
+
+/** What most requests have not; gives `ctx.state` as JSON. */
+function takeRest(ctx: GuestContext, { state, session, validated, status }: RequestRest): string {
+  if (state !== undefined) ctx.bag = { ...state }
+  if (session !== undefined) ctx.session = { data: session.data, changed: false }
+  if (validated !== undefined) ctx.validated = { value: validated.value }
+  if (status !== undefined) ctx.status = status
+  return state === undefined ? '' : JSON.stringify(state)
 }
 
 function toPending({ single, appended }: PendingData): RequestState['pending'] {
@@ -88,8 +96,8 @@ class GuestReader extends RequestReader {
   }
 
   override ip(options?: { direct?: boolean }): string | undefined {
-    const { head } = this.#context
-    return options?.direct ? head.peer : head.ip
+    const { line } = this.#context.head
+    return (options?.direct ? line[5] : line[4]) ?? undefined
   }
 }
 

@@ -8,6 +8,7 @@
  * kernel anew every 64 KiB: before the snapshot the host lets {@link drawNatively} advance it to where its very next number
  * must be made anew.
  */
+import { SEED_DIGITS } from './head.ts'
 
 const WORDS = 16
 /** Bytes that one call of `getRandomValues` may ask for, by the specification. */
@@ -18,7 +19,7 @@ const block = new Uint32Array(WORDS)
 const blockBytes = new Uint8Array(block.buffer)
 /** Bytes of `block` that are used up. */
 let used = WORDS * 4
-/** The seed not yet expanded, else ''. */
+/** A text that ends with the seed not yet expanded, else ''. */
 let pendingSeed = ''
 
 const native = {
@@ -27,9 +28,9 @@ const native = {
 }
 let seeded = false
 
-/** Starts a request's sequence: 64 hex digits. */
-export function seed(hex: string): void {
-  pendingSeed = hex
+/** Starts a request's sequence; the text ends with 64 hex digits. */
+export function seed(text: string): void {
+  pendingSeed = text
   used = WORDS * 4
   seeded = true
 }
@@ -107,7 +108,8 @@ function nextBlock(): void {
 }
 
 function expand(): void {
-  for (let i = 0; i < 8; i++) state[4 + i] = parseInt(pendingSeed.slice(i * 8, i * 8 + 8), 16)
+  const hex = pendingSeed.slice(-SEED_DIGITS)
+  for (let i = 0; i < 8; i++) state[4 + i] = parseInt(hex.slice(i * 8, i * 8 + 8), 16)
   setUp(state)
   pendingSeed = ''
 }

@@ -1,4 +1,4 @@
-import type { HeaderPairs } from '../message.ts'
+import { type GuestHead, readHeaders } from './head.ts'
 
 /**
  * A request as far as the context needs it; the real one is made when the user asks for it, as it costs more than a small
@@ -8,19 +8,19 @@ export class LazyRequest {
   readonly method: string
   readonly url: string
   readonly bytes: Uint8Array<ArrayBuffer>
-  readonly #pairs: HeaderPairs
+  readonly #head: GuestHead
   #headers: Headers | null = null
   #real: Request | null = null
 
-  constructor(method: string, url: string, pairs: HeaderPairs, bytes: Uint8Array<ArrayBuffer>) {
-    this.method = method
-    this.url = url
+  constructor(head: GuestHead, bytes: Uint8Array<ArrayBuffer>) {
+    this.method = head.line[1]
+    this.url = head.line[2]
     this.bytes = bytes
-    this.#pairs = pairs
+    this.#head = head
   }
 
   get headers(): Headers {
-    return this.#headers ??= this.#real?.headers ?? new Headers(this.#pairs as [string, string][])
+    return this.#headers ??= this.#real?.headers ?? new Headers(this.#pairs())
   }
 
   get body(): ReadableStream<Uint8Array> | null {
@@ -35,9 +35,13 @@ export class LazyRequest {
     return this.#real ??= this.#make()
   }
 
+  #pairs(): [string, string][] {
+    return readHeaders(this.#head) as [string, string][]
+  }
+
   #make(): Request {
     const { method, bytes } = this
-    const headers = this.#headers ?? this.#pairs as [string, string][]
+    const headers = this.#headers ?? this.#pairs()
     const bodiless = bytes.length === 0 || method === 'GET' || method === 'HEAD'
     return new Request(this.url, { method, headers, body: bodiless ? undefined : bytes })
   }

@@ -1,13 +1,17 @@
 /** The loop of a guest: one frame in, one frame out, for ever. */
 import type { ContextHost } from '../../context/state.ts'
-import type { DescribeHead, DrawHead, ErrorData, RenewHead, RequestHead } from '../message.ts'
+import type { ControlHead, ErrorData } from '../message.ts'
 import { answer, answerControl, answerError } from './answer.ts'
 import { limitConsole, openConsole } from './console.ts'
 import { createGuestHost, GuestContext } from './context.ts'
 import { toErrorData } from './errors.ts'
 import { readRequestFrame } from './frames.ts'
+import { type GuestHead, readHead } from './head.ts'
 import { drawNatively, seed } from './random.ts'
 import { installLazyResponse } from './response.ts'
+
+/** `{`: the header of a control frame is an object. */
+const BRACE = 0x7b
 
 /** A handler as the bundle's entry lists it. */
 export interface HandlerEntry {
@@ -129,19 +133,19 @@ async function loop(guest: Guest): Promise<void> {
   for (const { turn } = guest; guest.turn === turn;) {
     const frame = readRequestFrame()
     if (frame === null) Deno.exit(0)
-    const head = JSON.parse(frame.header) as RequestHead | DescribeHead | DrawHead | RenewHead
-    if ('control' in head) {
-      await control(guest, head)
+    const { header, body } = frame
+    if (header.charCodeAt(0) === BRACE) {
+      await control(guest, JSON.parse(header))
       continue
     }
-    const answered = handle(guest, head, frame.body)
+    const answered = handle(guest, readHead(header), body)
     // A kept program owes a turn to what handlers left behind; after a reset it is gone.
     if (answered === undefined) await null
     else await answered
   }
 }
 
-async function control(guest: Guest, head: DescribeHead | DrawHead | RenewHead): Promise<void> {
+async function control(guest: Guest, head: ControlHead): Promise<void> {
   if (head.control === 'draw') {
     drawNatively(head.count)
     return answerControl({})
@@ -154,12 +158,12 @@ async function control(guest: Guest, head: DescribeHead | DrawHead | RenewHead):
   answerControl({ handlers })
 }
 
-function handle(guest: Guest, head: RequestHead, body: Uint8Array<ArrayBuffer>): void | Promise<void> {
-  seed(head.seed)
+function handle(guest: Guest, head: GuestHead, body: Uint8Array<ArrayBuffer>): void | Promise<void> {
+  seed(head.text)
   openConsole()
   const ctx = new GuestContext(guest.host, head, body)
   try {
-    const result = guest.handlers[head.handler].run(ctx)
+    const result = guest.handlers[head.line[0]].run(ctx)
     if (result instanceof Response) {
       const written = answer(ctx, result, guest.limit)
       return written === undefined ? undefined : wait(guest, ctx, written)
@@ -192,7 +196,7 @@ function answerStuck(guest: Guest, event: Event): void {
   if (ctx === null) return
   event.preventDefault()
   guest.waiting = null
-  const { name } = guest.handlers[ctx.head.handler]
+  const { name } = guest.handlers[ctx.head.line[0]]
   answerError(
     ctx,
     new TypeError(
@@ -206,7 +210,7 @@ function answerStuck(guest: Guest, event: Event): void {
 
 function noResponse(guest: Guest, ctx: GuestContext, value: unknown): TypeError {
   const what = value === null || value === undefined ? String(value) : `a value of type ${typeof value}`
-  const { name } = guest.handlers[ctx.head.handler]
+  const { name } = guest.handlers[ctx.head.line[0]]
   return new TypeError(
     `Cannot answer ${ctx.method} ${ctx.pathname}: ${name} returned ${what}, want a Response`,
   )
