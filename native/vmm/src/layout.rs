@@ -5,11 +5,13 @@
 //! 0x1000  PML4                             0x7000  exception stacks, return frame
 //! 0x2000  PDPT of the low 512 GiB          0x8000  system-call stub
 //! 0x3000  PD of the low 1 GiB              0x9000  exception and return stubs
-//! 0x4000  PT of the low 2 MiB              0xa000  probe code (probe machines only)
-//! 0x5000  GDT, IDT                         0x10000 first frame of the program
+//! 0x4000  PT of the low 2 MiB              0xa000  vector stub: xrstor in ring 3
+//! 0x5000  GDT, IDT                         0xb000  what it loads: XSAVE image, RIP, RAX, RDX
+//!                                          0xc000  probe code (probe machines only)
+//!                                          0x10000 first frame of the program
 //! ```
-//! Virtual equals physical there, and all of it is supervisor-only but for the system-call stub where `syscall` stays in
-//! ring 3. The page tables themselves are mapped nowhere.
+//! Virtual equals physical there. Ring 3 may execute the vector stub and read what it loads, and execute the system-call stub
+//! where `syscall` stays in ring 3; all else is the supervisor's. The page tables themselves are mapped nowhere.
 
 /// Bytes of a page.
 pub const PAGE: u64 = 4096;
@@ -29,6 +31,11 @@ pub(crate) const TSS: u64 = 0x6000;
 pub(crate) const STACKS: u64 = 0x7000;
 pub(crate) const SYSCALL_STUB: u64 = 0x8000;
 pub(crate) const STUBS: u64 = 0x9000;
+pub(crate) const VECTOR_STUB: u64 = 0xa000;
+/// What the vector stub loads: the XSAVE image, and at its end what the program is entered with.
+pub(crate) const VECTOR_DATA: u64 = 0xb000;
+/// Offset in that page of RIP, RAX and RDX. The image ends before.
+pub(crate) const VECTOR_SLOTS: u64 = 0xfc0;
 pub(crate) const LOW_END: u64 = 0x1_0000;
 
 /// Vectors that have a stub of their own.

@@ -52,8 +52,8 @@ impl Flavour {
     };
 }
 
-const PROBE_CODE: u64 = 0xa000;
-const PROBE_STACK_TOP: u64 = 0xaff0;
+const PROBE_CODE: u64 = 0xc000;
+const PROBE_STACK_TOP: u64 = 0xcff0;
 
 pub(crate) fn flavour(host: &Host) -> Result<Flavour> {
     let entry = entry(host)?;

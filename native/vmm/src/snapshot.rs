@@ -3,8 +3,6 @@
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
-use kvm_bindings::kvm_xsave;
-
 use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::layers::Layer;
@@ -12,7 +10,7 @@ use crate::layout::PAGE;
 use crate::memory::HostFile;
 use crate::space::Frozen;
 use crate::sys::Mapping;
-use crate::vcpu::CpuState;
+use crate::vcpu::{CpuState, VectorImage};
 
 /// Memory in sealed memory files, registers and page-table state beside it. Immutable.
 #[derive(Debug)]
@@ -25,8 +23,8 @@ pub struct Snapshot {
     pub(crate) frozen: Frozen,
     pub(crate) files: Vec<Arc<HostFile>>,
     pub(crate) state: CpuState,
-    /// The state's vector registers as the kernel wants them.
-    pub(crate) area: Box<kvm_xsave>,
+    /// The state's vector registers, as forks load them.
+    pub(crate) vectors: Arc<VectorImage>,
     /// Reading the time-stamp counter faults.
     pub(crate) traps_counter: bool,
 }

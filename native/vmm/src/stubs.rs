@@ -1,4 +1,5 @@
-//! What lies in the low 64 KiB: descriptor tables, the task segment, and the few instructions of ring 0.
+//! What lies in the low 64 KiB: descriptor tables, the task segment, the few instructions of ring 0, and the stub of ring 3
+//! that loads the vector registers.
 //!
 //! No stub reads or writes memory at a user's address, and none uses a user's stack.
 
@@ -79,6 +80,57 @@ fn syscall_stub(entry: Entry) -> Vec<u8> {
     }
 }
 
+/// `fnclex; emms`: no x87 exception is pending and its stack is empty.
+const CLEAR_X87: [u8; 4] = [0xdb, 0xe2, 0x0f, 0x77];
+/// `fildl disp(%rip)`, `xrstor64 disp(%rip)`, `mov disp(%rip),%rax`, `mov disp(%rip),%rdx`, `jmp *disp(%rip)`: the displacement
+/// follows.
+const LOAD_X87: [u8; 2] = [0xdb, 0x05];
+const XRSTOR64: [u8; 4] = [0x48, 0x0f, 0xae, 0x2d];
+const LOAD_RAX: [u8; 3] = [0x48, 0x8b, 0x05];
+const LOAD_RDX: [u8; 3] = [0x48, 0x8b, 0x15];
+const JUMP: [u8; 2] = [0xff, 0x25];
+const SYSCALL: [u8; 2] = [0x0f, 0x05];
+/// Length of the vector stub's part that runs before the program: the instructions above.
+const VECTOR_STUB_LENGTH: u64 = 4 + 6 + 8 + 7 + 7 + 6;
+/// Behind it: a `syscall`, for the check of a reset to see what the stub loaded before anything of the program runs.
+pub(crate) const VECTOR_LANDING: u64 = VECTOR_STUB + VECTOR_STUB_LENGTH;
+
+/// Whether an address is in the vector stub, before the jump to the program was made.
+pub(crate) fn in_vector_stub(rip: u64) -> bool {
+    (VECTOR_STUB..VECTOR_LANDING).contains(&rip)
+}
+
+/// Ring 3's way into the program when its vector registers are due. Entered with EDX:EAX all ones: every component that XCR0 has
+/// is loaded, or initialised where the image holds none. It changes nothing but vector registers, RAX, RDX and RIP.
+///
+/// AMD's CPUs before Zen 2 leave the addresses and the opcode of the last x87 instruction as they are if the image has no exception
+/// pending (CPUID's XSAVEERPTR says which; AMD's manual, volume 2, 11.5.9), so an instruction of the stub's own becomes the last one
+/// before. Linux does the same where it loads a thread's.
+fn vector_stub_code() -> Vec<u8> {
+    let mut code = Vec::new();
+    let mut put = |instruction: &[u8], target: u64| {
+        code.extend(instruction);
+        let next = VECTOR_STUB + code.len() as u64 + 4;
+        code.extend((target.wrapping_sub(next) as u32).to_le_bytes());
+    };
+    put(&[&CLEAR_X87[..], &LOAD_X87].concat(), VECTOR_DATA);
+    put(&XRSTOR64, VECTOR_DATA);
+    put(&LOAD_RAX, VECTOR_DATA + VECTOR_SLOTS + 8);
+    put(&LOAD_RDX, VECTOR_DATA + VECTOR_SLOTS + 16);
+    put(&JUMP, VECTOR_DATA + VECTOR_SLOTS);
+    debug_assert_eq!(code.len() as u64, VECTOR_STUB_LENGTH);
+    code.extend([SYSCALL, UD2].concat());
+    code
+}
+
+/// Sets what the program is entered with by the vector stub.
+pub(crate) fn set_vector_slots(memory: &mut Memory, [rip, rax, rdx]: [u64; 3]) {
+    const FIRST: usize = (VECTOR_SLOTS / 8) as usize;
+    for (i, word) in [rip, rax, rdx].into_iter().enumerate() {
+        memory.set_word(VECTOR_DATA, FIRST + i, word);
+    }
+}
+
 /// A page of the low 64 KiB: where it lies, what it starts with (zeros follow), and its entry.
 struct Page {
     address: u64,
@@ -122,6 +174,8 @@ fn pages(entry: Entry) -> Vec<Page> {
             true,
         ),
         page(STUBS, stubs, false, false, true),
+        page(VECTOR_STUB, vector_stub_code(), true, false, true),
+        page(VECTOR_DATA, Vec::new(), true, false, false),
     ]
 }
 
@@ -134,7 +188,8 @@ pub(crate) fn install(memory: &mut Memory, entry: Entry) -> Result<()> {
     Ok(())
 }
 
-/// Checks that all of it is as installed, but for the stacks, and that nothing else is mapped below user space.
+/// Checks that all of it is as installed, but for what is written later (the stacks, what the vector stub loads), and that
+/// nothing else is mapped below user space.
 pub(crate) fn audit(memory: &Memory, entry: Entry) -> std::result::Result<(), String> {
     let pages = pages(entry);
     for at in (0..USER_START).step_by(PAGE as usize) {
@@ -143,7 +198,7 @@ pub(crate) fn audit(memory: &Memory, entry: Entry) -> std::result::Result<(), St
         if now != page.map_or(Pte::EMPTY, |p| p.entry) {
             return Err(format!("{at:#x}: not the entry that was installed: {:#x}", now.0));
         }
-        let Some(page) = page.filter(|p| p.address != STACKS) else {
+        let Some(page) = page.filter(|p| ![STACKS, VECTOR_DATA].contains(&p.address)) else {
             continue;
         };
         let (mut now, mut then) = ([0; PAGE as usize], page.content.clone());
@@ -172,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn no_low_page_is_writable_and_executable_and_only_ring_3s_stub_is_the_users() {
+    fn no_low_page_is_writable_and_executable_and_only_ring_3s_stubs_are_the_users() {
         for entry in [Entry::Ring3, Entry::Ring0] {
             let mut m = Memory::new(Mapping::anonymous(1 << 20).unwrap());
             install(&mut m, entry).unwrap();
@@ -187,14 +242,17 @@ mod tests {
                 .filter(|p| p.is_present() && p.is_user())
                 .map(|p| p.frame())
                 .collect();
+            let of_both = [VECTOR_STUB, VECTOR_DATA];
             assert_eq!(
                 users,
-                if entry == Entry::Ring3 {
-                    vec![SYSCALL_STUB]
-                } else {
-                    vec![]
+                match entry {
+                    Entry::Ring3 => [&[SYSCALL_STUB][..], &of_both].concat(),
+                    Entry::Ring0 => of_both.to_vec(),
                 }
             );
+            for page in of_both {
+                assert!(!Pte(m.word(LOW_PT, (page / PAGE) as usize)).is_writable());
+            }
             for table in [0, PML4, LOW_PDPT, LOW_PD, LOW_PT] {
                 assert!(
                     !pages[(table / PAGE) as usize].is_present(),

@@ -14,12 +14,14 @@ mod exits;
 mod inspect;
 mod selectors;
 mod setup;
+mod vectors;
 
 use std::cell::Cell;
 use std::os::fd::{AsRawFd, RawFd};
 use std::ptr;
+use std::sync::Arc;
 
-use kvm_bindings::{kvm_regs, kvm_sregs, kvm_xcrs, kvm_xsave};
+use kvm_bindings::{kvm_regs, kvm_sregs, kvm_xcrs};
 use kvm_ioctls::{SyncReg, VcpuExit, VcpuFd, VmFd};
 
 use crate::alarm::Alarm;
@@ -34,6 +36,8 @@ use crate::vm::ResetStep;
 pub(crate) use compare::Reference;
 use setup::{CR4_TSD, code_segment, cpu_bits, data_segment, level_counter, user_sregs};
 pub(crate) use setup::{probe_sregs, set_syscall_msrs};
+pub(crate) use vectors::VectorImage;
+use vectors::{Entered, Vectors};
 
 /// The integer registers of ring 3, with `rip` and `rflags`.
 pub type Registers = kvm_regs;
@@ -110,6 +114,9 @@ pub(crate) struct Vcpu {
     bases: Cell<Option<(u64, u64)>>,
     sregs_dirty: bool,
     xsave_length: usize,
+    vectors: Vectors,
+    /// What resets load into the vector registers: a fork's.
+    image: Option<Arc<VectorImage>>,
 }
 
 impl Vcpu {
@@ -146,6 +153,8 @@ impl Vcpu {
             bases: Cell::new(Some((0, 0))),
             sregs_dirty: false,
             xsave_length: host.xsave_length(),
+            vectors: Vectors::Loaded,
+            image: None,
         })
     }
 
@@ -191,29 +200,6 @@ impl Vcpu {
         self.bases.set(Some((sregs.fs.base, sregs.gs.base)));
     }
 
-    pub fn xsave(&self, into: &mut XsaveArea) -> Result<()> {
-        let area = self.fd.get_xsave().map_err(kvm("read the vector registers"))?;
-        into.clear();
-        into.extend(
-            area.region
-                .iter()
-                .flat_map(|w| w.to_le_bytes())
-                .take(self.xsave_length),
-        );
-        Ok(())
-    }
-
-    /// An error of EINVAL means that the image holds what no CPU accepts.
-    pub fn set_xsave(&mut self, image: &[u8]) -> Result<()> {
-        self.set_area(&xsave_area(image))
-    }
-
-    fn set_area(&mut self, area: &kvm_xsave) -> Result<()> {
-        // SAFETY: without permission for AMX, which this process never asks for, the kernel reads 4096 bytes: the size of
-        // `region`.
-        unsafe { self.fd.set_xsave(area) }.map_err(kvm("set the vector registers"))
-    }
-
     /// All of ring 3's registers.
     pub fn state(&mut self) -> Result<CpuState> {
         let (fs_base, gs_base) = self.bases()?;
@@ -227,10 +213,10 @@ impl Vcpu {
         })
     }
 
-    /// Puts the vCPU into ring 3 with exactly this state, whatever it did before. `area` is the state's `xsave`. `left_out` is
-    /// for the leak check.
+    /// Puts the vCPU into ring 3 with exactly this state, whatever it did before. The state's vector registers are the adopted
+    /// image. `left_out` is for the leak check.
     #[inline]
-    pub fn load(&mut self, state: &CpuState, area: &kvm_xsave, left_out: Option<ResetStep>) -> Result<()> {
+    pub fn load(&mut self, state: &CpuState, left_out: Option<ResetStep>) -> Result<()> {
         if left_out != Some(ResetStep::Integers) {
             self.set_registers(&state.registers);
         }
@@ -242,18 +228,44 @@ impl Vcpu {
         if left_out == Some(ResetStep::Vectors) {
             return Ok(());
         }
-        self.set_area(area)
+        self.load_image()
     }
 
     /// Runs ring 3 until it leaves. With `flush` the guest reloads CR3 on its way in; the second result says that this may
     /// not have happened and is still owed.
-    pub fn run(&mut self, memory: &mut Memory, alarm: &mut Alarm, flush: bool) -> Result<(Exit, bool)> {
-        let entered = self.prepare(memory, flush)?;
-        let exit = loop {
+    pub fn run(&mut self, memory: &mut Memory, alarm: &mut Alarm, mut flush: bool) -> Result<(Exit, bool)> {
+        loop {
+            let entered = self.prepare(memory, flush)?;
+            let left = self.enter(alarm)?;
+            self.bases.set(None);
+            let exit = match left {
+                Left::ByPort(port) => self.left_by(port, memory)?,
+                Left::Reading => self.refuse_read()?,
+                Left::Kicked => {
+                    if self.kicked(memory, &entered)? {
+                        self.vectors = Vectors::Loaded;
+                    }
+                    return Ok((Exit::Kicked, flush));
+                }
+            };
+            if matches!(exit, Exit::Exception(_)) && entered.is_not_past_stub(self.user.rip) {
+                self.user = entered.user;
+                self.load_image_by_kvm()?;
+                flush = false;
+                continue;
+            }
+            self.vectors = Vectors::Loaded;
+            return Ok((exit, false));
+        }
+    }
+
+    /// Runs the vCPU until it leaves by a port or is kicked.
+    fn enter(&mut self, alarm: &mut Alarm) -> Result<Left> {
+        loop {
             let byte = &raw mut self.fd.get_kvm_run().immediate_exit;
             if !alarm.enter(byte)? {
                 alarm.leave();
-                break Left::Kicked;
+                return Ok(Left::Kicked);
             }
             let exit = self.fd.run();
             if self.entry == Entry::Ring3 {
@@ -270,31 +282,30 @@ impl Vcpu {
             };
             alarm.leave();
             if let Some(left) = exit? {
-                break left;
-            }
-        };
-        self.bases.set(None);
-        match exit {
-            Left::ByPort(port) => Ok((self.left_by(port, memory)?, false)),
-            Left::Reading => Ok((self.refuse_read()?, false)),
-            Left::Kicked => {
-                self.kicked(memory, entered)?;
-                Ok((Exit::Kicked, flush))
+                return Ok(left);
             }
         }
     }
 
-    /// Brings the registers into the shared page and returns what the program is entered with.
-    fn prepare(&mut self, memory: &mut Memory, flush: bool) -> Result<Registers> {
+    /// Brings the registers into the shared page and returns what the program is entered with. Vector registers that are due are
+    /// loaded on the way.
+    fn prepare(&mut self, memory: &mut Memory, flush: bool) -> Result<Entered> {
         let user = self.user;
         if user.rip >= USER_END {
             return Err(Error::BadInstructionPointer { rip: user.rip });
         }
+        let (goal, by_stub) = self.enter_by_stub(memory)?;
+        self.prepare_entry(memory, flush, &goal)?;
+        Ok(Entered { user, by_stub })
+    }
+
+    /// Brings these registers of ring 3 into the shared page, by the way that the vCPU's rest and `flush` ask for.
+    fn prepare_entry(&mut self, memory: &mut Memory, flush: bool, user: &Registers) -> Result<()> {
         if flush && self.rest == Rest::Ring3 {
             self.rest = Rest::Stub;
             self.sregs_dirty = true;
         }
-        let mut regs = user;
+        let mut regs = *user;
         if self.rest == Rest::Stub {
             regs.rflags = 2;
             let by_sysret = self.entry == Entry::Ring0 && user.rcx == user.rip && user.r11 == user.rflags;
@@ -333,17 +344,8 @@ impl Vcpu {
         }
         self.fd.sync_regs_mut().regs = regs;
         self.fd.set_sync_dirty_reg(SyncReg::Register);
-        Ok(user)
+        Ok(())
     }
-}
-
-/// The kernel's form of a vector state image.
-pub(crate) fn xsave_area(image: &[u8]) -> kvm_xsave {
-    let mut area = kvm_xsave::default();
-    for (word, bytes) in area.region.iter_mut().zip(image.chunks_exact(4)) {
-        *word = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-    }
-    area
 }
 
 fn user_flags(flags: u64) -> u64 {

@@ -24,7 +24,7 @@ use crate::snapshot::Snapshot;
 use crate::space::{Frozen, Space};
 use crate::stubs;
 use crate::sys::{self, Mapping};
-use crate::vcpu::{Exit, Registers, Vcpu, XsaveArea, xsave_area};
+use crate::vcpu::{Exit, Registers, Vcpu, VectorImage, XsaveArea};
 
 pub use inspect::Unreachable;
 use reset::Fork;
@@ -215,7 +215,7 @@ impl Vm {
         let Vm {
             mut vcpu,
             fd,
-            space,
+            mut space,
             host,
             kind,
             ..
@@ -227,7 +227,8 @@ impl Vm {
         };
         let state = vcpu.state()?;
         let traps_counter = vcpu.traps_counter();
-        let area = Box::new(xsave_area(&state.xsave));
+        let vectors = Arc::new(VectorImage::new(&host, &state.xsave));
+        vectors.install(space.memory_mut())?;
         drop((vcpu, fd));
         let files = space.memory().windows().iter().map(|w| w.file.clone()).collect();
         let (layers, frozen) = match &boot.base {
@@ -242,7 +243,7 @@ impl Vm {
             frozen,
             files,
             state,
-            area,
+            vectors,
             traps_counter,
         })
     }
@@ -305,3 +306,5 @@ fn disable_quirks(fd: &VmFd) {
 mod audit_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod vector_tests;

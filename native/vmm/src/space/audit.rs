@@ -2,7 +2,7 @@
 
 use super::Space;
 use super::frame_set::FrameSet;
-use crate::layout::{FILES, LOW_END, PML4, SYSCALL_STUB, USER_END, USER_START};
+use crate::layout::{FILES, LOW_END, PML4, SYSCALL_STUB, USER_END, USER_START, VECTOR_DATA, VECTOR_STUB};
 use crate::pte::Pte;
 
 /// Entries that a change pays for: in debug builds the tables are walked before the guest runs on changed ones, small spaces each
@@ -25,8 +25,8 @@ impl Space {
     /// - a leaf leads to a frame that was handed out, and no other leaf does, or to an attached file, never to a table or the low
     ///   64 KiB;
     /// - a page of a file is not writable; Accessed and Dirty are preset;
-    /// - below user space a page is the supervisor's, but for the one of the system-call stub, and none is writable and
-    ///   executable.
+    /// - below user space a page is the supervisor's, but for those of the system-call stub and the vector stub, and none is
+    ///   writable and executable.
     pub fn audit(&self) -> std::result::Result<(), String> {
         self.walk().map(drop)
     }
@@ -149,7 +149,8 @@ fn audit_low_leaf(address: u64, entry: Pte) -> std::result::Result<(), String> {
             "{address:#x}: a stub's page that is writable and executable"
         ));
     }
-    if entry.is_user() && (address != SYSCALL_STUB || entry.is_writable()) {
+    let of_ring_3 = [SYSCALL_STUB, VECTOR_STUB, VECTOR_DATA].contains(&address);
+    if entry.is_user() && (!of_ring_3 || entry.is_writable()) {
         return Err(format!("{address:#x}: ring 3 can reach it: {:#x}", entry.0));
     }
     Ok(())

@@ -1,16 +1,27 @@
 //! The strict check of registers after a reset.
 
 use kvm_bindings::kvm_sregs;
+use kvm_ioctls::VcpuExit;
 
 use super::setup::{MSR_CSTAR, MSR_LSTAR, MSR_SFMASK, MSR_STAR};
-use super::{CpuState, Vcpu};
+use super::{CpuState, Exit, Registers, Rest, Vcpu, Vectors};
 use crate::error::{Error, Result, kvm};
 use crate::memory::Memory;
+use crate::stubs::{self, VECTOR_LANDING};
 
 impl Vcpu {
-    /// Makes KVM take the registers that wait in the shared page, without running the program.
+    /// Makes KVM take the registers that wait, those that the vector stub is to load among them, without running the program.
     pub fn apply(&mut self, memory: &mut Memory) -> Result<()> {
-        self.prepare(memory, false)?;
+        if self.vectors == Vectors::Due {
+            self.run_stub_alone(memory)?;
+        }
+        self.settle_registers(memory)
+    }
+
+    /// Makes KVM take the registers that wait in the shared page.
+    fn settle_registers(&mut self, memory: &mut Memory) -> Result<()> {
+        let user = self.user;
+        self.prepare_entry(memory, false, &user)?;
         self.fd.get_kvm_run().immediate_exit = 1;
         match self.fd.run() {
             Err(e) if matches!(e.errno(), libc::EINTR | libc::EAGAIN) => Ok(()),
@@ -21,9 +32,60 @@ impl Vcpu {
         }
     }
 
+    /// Enters by the vector stub as the next run would, but for the address behind it: a system call of the stub's own page. KVM
+    /// then holds what the stub loads, or, where it is refused, what the next run would load in its place. All else is put back.
+    fn run_stub_alone(&mut self, memory: &mut Memory) -> Result<()> {
+        let (user, (fs, gs)) = (self.user, self.bases()?);
+        self.user.rip = VECTOR_LANDING;
+        let entered = self.prepare(memory, false)?;
+        if entered.by_stub {
+            let exit = self.leave_stub(memory)?;
+            // A system call takes two registers.
+            let (rip, rcx, r11) = (VECTOR_LANDING + 2, VECTOR_LANDING + 2, self.user.r11);
+            let want = Registers {
+                rip,
+                rcx,
+                r11,
+                ..user
+            };
+            if entered.is_not_past_stub(self.user.rip) && matches!(exit, Exit::Exception(_)) {
+                self.load_image_by_kvm()?;
+            } else if exit != Exit::Syscall || self.user != want {
+                return Err(Error::Impure {
+                    what: format!(
+                        "behind the vector stub {exit:?} and registers {:x?}, not {want:x?}",
+                        self.user
+                    ),
+                });
+            }
+            stubs::set_vector_slots(memory, [0; 3]);
+        }
+        self.user = user;
+        self.set_bases(fs, gs);
+        self.rest = Rest::Ring3;
+        Ok(())
+    }
+
+    /// Runs from the vector stub on to the next exit, without a deadline: a few instructions.
+    fn leave_stub(&mut self, memory: &Memory) -> Result<Exit> {
+        self.fd.get_kvm_run().immediate_exit = 0;
+        loop {
+            match self.fd.run() {
+                Ok(VcpuExit::IoOut(port, [_])) => return self.left_by(port, memory),
+                Ok(other) => {
+                    return Err(Error::UnexpectedExit {
+                        what: format!("in the vector stub: {other:?}"),
+                    });
+                }
+                Err(e) if matches!(e.errno(), libc::EINTR | libc::EAGAIN) => {}
+                Err(e) => return Err(kvm("run the vector stub")(e)),
+            }
+        }
+    }
+
     /// The reference of a vCPU whose state was just loaded.
     pub fn settled_reference(&mut self, memory: &mut Memory) -> Result<Reference> {
-        self.apply(memory)?;
+        self.settle_registers(memory)?;
         self.reference()
     }
 
@@ -37,7 +99,7 @@ impl Vcpu {
             });
         }
         let mut xsave = Vec::new();
-        self.xsave(&mut xsave)?;
+        self.xsave_of_kvm(&mut xsave)?;
         if let Some(at) = differing_byte(&xsave, &state.xsave) {
             return Err(Error::Impure {
                 what: format!("byte {at} of the vector registers differs"),

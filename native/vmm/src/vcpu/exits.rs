@@ -2,7 +2,7 @@
 
 use kvm_bindings::kvm_vcpu_events;
 
-use super::{Exception, Exit, Registers, Rest, Vcpu, user_flags};
+use super::{Entered, Exception, Exit, Registers, Rest, Vcpu, user_flags};
 use crate::error::{Error, Result, kvm};
 use crate::layout::*;
 use crate::memory::Memory;
@@ -134,8 +134,8 @@ impl Vcpu {
             .map_err(kvm("clear pending events"))
     }
 
-    /// Finds out where a kick met the program.
-    pub(super) fn kicked(&mut self, memory: &Memory, entered: Registers) -> Result<()> {
+    /// Finds out where a kick met the program. False when nothing of it ran.
+    pub(super) fn kicked(&mut self, memory: &Memory, entered: &Entered) -> Result<bool> {
         self.settle()?;
         let regs = self.fd.sync_regs().regs;
         let sregs = self.fd.get_sregs().map_err(kvm("read system registers"))?;
@@ -144,7 +144,7 @@ impl Vcpu {
         if sregs.cs.dpl == 3 {
             self.rest = Rest::Ring3;
             self.user.rflags = user_flags(regs.rflags);
-            return Ok(());
+            return Ok(self.is_past_stub(entered));
         }
         self.rest = Rest::Stub;
         match regs.rip {
@@ -155,7 +155,8 @@ impl Vcpu {
             }
             // On the way in; nothing of the program ran.
             rip if rip == SYSCALL_STUB + OUT_LENGTH || (RETURN_STUB..FLUSH_STUB_END).contains(&rip) => {
-                self.user = entered
+                self.user = entered.user;
+                return Ok(false);
             }
             // The exception has not been told yet: the instruction will fault again.
             rip if rip >= STUBS && rip < vector_stub(VECTORS as u8) => {
@@ -168,7 +169,16 @@ impl Vcpu {
                 });
             }
         }
-        Ok(())
+        Ok(self.is_past_stub(entered))
+    }
+
+    /// Whether the program was reached. If not it is to be entered again, as it was.
+    fn is_past_stub(&mut self, entered: &Entered) -> bool {
+        let past = !entered.is_not_past_stub(self.user.rip);
+        if !past {
+            self.user = entered.user;
+        }
+        past
     }
 
     /// The ring at this exit, where exits tell it.

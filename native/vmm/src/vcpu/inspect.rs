@@ -20,7 +20,7 @@ impl Vcpu {
         let xcrs = self.fd.get_xcrs().map_err(kvm("read XCR0"))?;
         let shared = self.fd.sync_regs();
         let mut vectors = Vec::new();
-        self.xsave(&mut vectors)?;
+        self.xsave_of_kvm(&mut vectors)?;
         let control: Vec<u8> = CONTROL_WORDS
             .into_iter()
             .flat_map(|range| vectors[range].to_vec())
@@ -75,6 +75,12 @@ impl Vcpu {
     #[cfg(test)]
     pub fn read_msr(&self, index: u32) -> Option<u64> {
         self.msr(index)
+    }
+
+    /// CR4, for tests of the machine.
+    #[cfg(test)]
+    pub fn cr4(&self) -> u64 {
+        self.fd.get_sregs().unwrap().cr4
     }
 
     /// Writes an MSR; false when KVM refuses it.

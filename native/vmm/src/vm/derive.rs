@@ -51,7 +51,8 @@ impl Snapshot {
         if self.traps_counter {
             vm.trap_counter();
         }
-        vm.vcpu.load(&self.state, &self.area, None)?;
+        vm.vcpu.adopt(&self.vectors);
+        vm.vcpu.load(&self.state, None)?;
         Ok(vm)
     }
 }

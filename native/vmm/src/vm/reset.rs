@@ -112,8 +112,7 @@ impl Vm {
         let Kind::Fork(fork) = &self.kind else {
             unreachable!("checked above")
         };
-        self.vcpu
-            .load(&fork.snapshot.state, &fork.snapshot.area, left_out)?;
+        self.vcpu.load(&fork.snapshot.state, left_out)?;
         if cfg!(debug_assertions) && left_out.is_none() {
             self.audit()?;
         }
@@ -252,7 +251,8 @@ impl Snapshot {
         if self.traps_counter {
             vm.trap_counter();
         }
-        vm.vcpu.load(&self.state, &self.area, None)?;
+        vm.vcpu.adopt(&self.vectors);
+        vm.vcpu.load(&self.state, None)?;
         let (vcpu, memory) = (&mut vm.vcpu, vm.space.memory_mut());
         let reference = vcpu.settled_reference(memory)?;
         let Kind::Fork(fork) = &mut vm.kind else {
