@@ -147,3 +147,32 @@ fn a_reset_without_the_vector_registers_or_with_another_image_does_not_pass() {
         .set_word(VECTOR_DATA, VECTOR_SLOTS as usize / 8, 1);
     assert!(vm.check().is_err(), "a slot");
 }
+
+/// What is derived from a snapshot has that one's vector registers until it has its own, in the low memory of its own.
+#[test]
+fn each_program_of_a_base_loads_its_own() {
+    let Some(host) = host() else { return };
+    let mut numbers = Numbers(13);
+    let (base, mut first) = fork(&host, &ASK, &numbers.image(&host));
+    let own = by_cpu(&host, &numbers.image(&host));
+    let heir = Arc::new(base.derive(2 << 20).unwrap().snapshot(2 << 20).unwrap());
+    let mut other = base.derive(2 << 20).unwrap();
+    assert_eq!(run(&mut other).unwrap(), Exit::Syscall);
+    assert!(same(&of_kvm(&mut other), &base.state().xsave), "as it began");
+    other.set_xsave(&own).unwrap();
+    let other = Arc::new(other.snapshot(2 << 20).unwrap());
+    let (mut second, mut third) = (heir.fork().unwrap(), other.fork().unwrap());
+    for _ in 0..2 {
+        for (vm, want) in [
+            (&mut first, &base.state().xsave),
+            (&mut second, &base.state().xsave),
+            (&mut third, &own),
+        ] {
+            vm.check().unwrap();
+            assert_eq!(run(vm).unwrap(), Exit::Syscall);
+            assert!(same(&of_kvm(vm), want));
+            vm.set_xsave(&by_cpu(&host, &numbers.image(&host))).unwrap();
+            vm.reset().unwrap();
+        }
+    }
+}
