@@ -80,6 +80,9 @@ fn new_guest(choice: u8) -> Guest {
 fn back(guest: &mut Guest, left_out: Option<Restore>) {
     guest.kernel.restore_without(&guest.snapshot, left_out);
     assert_eq!(guest.kernel.differences(&guest.snapshot), [""; 0]);
+    if left_out.is_none() {
+        guest.kernel.audit().expect("tables that agree after a restore");
+    }
 }
 
 /// How a step ended, as guest and host see it.

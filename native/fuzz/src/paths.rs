@@ -196,8 +196,10 @@ fn listing(vfs: &Vfs) -> BTreeMap<Path, Kind> {
         let Some(NodeKind::Directory { entries, .. }) = vfs.node(folder).map(|node| &node.kind) else {
             panic!("{path:?} is no directory");
         };
-        for (name, &number) in entries {
+        for (name, number) in entries.iter() {
             let at = [&path[..], &[name.to_vec()]].concat();
+            let whole = at.iter().flat_map(|name| [b"/", &name[..]].concat()).collect();
+            assert_eq!(vfs.path_of(number), Some(whole));
             let kind = match &vfs.node(number).expect("a node").kind {
                 NodeKind::Directory { writable, .. } => {
                     folders.push((number, at.clone()));

@@ -81,6 +81,9 @@ impl Kernel {
 
     fn audit_threads(&self) -> Result<(), String> {
         let count = self.threads.count();
+        ensure(self.threads.agrees(), || {
+            "the threads' slots are counted wrong".into()
+        })?;
         ensure(count <= self.limits.threads, || {
             format!("{count} threads, wanted at most {}", self.limits.threads)
         })?;

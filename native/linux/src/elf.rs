@@ -313,13 +313,8 @@ pub(crate) mod tests {
     #[test]
     fn parse_of_changed_bytes_never_panics_and_keeps_its_promises() {
         let file = tiny(3, 0, &[1, 2, 3], 5000);
-        let mut seed = 99_u64;
-        let mut next = move || {
-            seed ^= seed << 13;
-            seed ^= seed >> 7;
-            seed ^= seed << 17;
-            seed
-        };
+        let mut dice = crate::dice::Dice::new(99);
+        let mut next = move || dice.next();
         for _ in 0..100_000 {
             let mut bad = file.clone();
             for _ in 0..1 + next() % 4 {

@@ -124,7 +124,7 @@ impl Kernel {
 
         let found = self
             .vfs
-            .find_path(node)
+            .path_of(node)
             .unwrap_or_else(|| what.path.clone().into_bytes());
         self.vfs
             .mount_link("/proc/self/exe", &String::from_utf8_lossy(&found));

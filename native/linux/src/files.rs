@@ -99,8 +99,10 @@ pub enum FileKind {
     Directory {
         /// Its node, which this description holds.
         node: usize,
-        /// Entries already listed.
+        /// Place of the entry to be listed next: `.` 0, `..` 1, then as [`crate::vfs::Folder`] has them.
         listed: u64,
+        /// Place at which the listing ends.
+        end: u64,
     },
     /// Text made when the file was opened.
     Text {

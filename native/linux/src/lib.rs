@@ -56,6 +56,8 @@ pub mod calls;
 pub mod clock;
 mod delivery;
 pub mod denials;
+#[cfg(test)]
+mod dice;
 pub mod elf;
 pub mod errno;
 pub mod exec;

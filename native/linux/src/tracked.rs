@@ -1,6 +1,10 @@
 //! State that remembers whether it was touched, so that a reset copies no more than a request changed.
 
+mod numbers;
+
 use std::ops::{Deref, DerefMut};
+
+use numbers::Numbers;
 
 /// A value that notes every mutable borrow.
 ///
@@ -55,6 +59,8 @@ impl<T: PartialEq> PartialEq for Tracked<T> {
 #[derive(Clone, Debug)]
 pub struct Slab<T> {
     slots: Vec<Option<T>>,
+    /// The numbers of the slots that are in use.
+    used: Numbers,
     /// Numbers whose slot may differ from the reference, each at most once.
     touched: Vec<usize>,
     /// For each slot, whether its number is in `touched`. At least as long as `slots`.
@@ -65,6 +71,7 @@ impl<T> Default for Slab<T> {
     fn default() -> Self {
         Self {
             slots: Vec::new(),
+            used: Numbers::default(),
             touched: Vec::new(),
             marked: Vec::new(),
         }
@@ -90,9 +97,7 @@ impl<T: Clone> Slab<T> {
 
     /// Puts a value into the lowest free slot that is not below `from` and gives its number.
     pub fn insert_from(&mut self, from: usize, value: T) -> usize {
-        let number = (from..self.slots.len())
-            .find(|&n| self.slots[n].is_none())
-            .unwrap_or(self.slots.len().max(from));
+        let number = self.used.lowest_missing(from);
         self.put(number, value);
         number
     }
@@ -108,6 +113,7 @@ impl<T: Clone> Slab<T> {
             self.slots.resize_with(number + 1, || None);
         }
         self.touch(number);
+        self.used.set(number, true);
         self.slots[number].replace(value)
     }
 
@@ -117,6 +123,7 @@ impl<T: Clone> Slab<T> {
             return None;
         }
         self.touch(number);
+        self.used.set(number, false);
         let value = self.slots[number].take();
         while self.slots.last().is_some_and(Option::is_none) {
             self.slots.pop();
@@ -148,7 +155,14 @@ impl<T: Clone> Slab<T> {
     /// How many slots are in use.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.slots.iter().flatten().count()
+        self.used.count()
+    }
+
+    /// Whether the numbers that count as used are those of the slots with a value: for audits.
+    #[must_use]
+    pub fn agrees(&self) -> bool {
+        let filled = self.iter().filter(|&(number, _)| self.used.holds(number));
+        self.used.count() == filled.count() && self.used.count() == self.iter().count()
     }
 
     /// All values with their numbers, lowest first.
@@ -170,6 +184,8 @@ impl<T: Clone> Slab<T> {
     pub fn restore(&mut self, reference: &Self) {
         for number in self.touched.drain(..) {
             self.marked[number] = false;
+            let used = reference.slots.get(number).is_some_and(Option::is_some);
+            self.used.set(number, used);
             match reference.slots.get(number) {
                 Some(value) => {
                     if self.slots.len() <= number {
@@ -191,16 +207,12 @@ impl<T: Clone> Slab<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dice::Dice;
 
     #[test]
     fn slab_restore_equals_the_reference_after_any_operations() {
-        let mut seed = 7_u64;
-        let mut next = move |end: u64| {
-            seed ^= seed << 13;
-            seed ^= seed >> 7;
-            seed ^= seed << 17;
-            (seed % end) as usize
-        };
+        let mut dice = Dice::new(7);
+        let mut next = move |end| dice.below(end) as usize;
         for _ in 0..300 {
             let mut slab = Slab::default();
             for n in 0..next(10) {
@@ -212,13 +224,21 @@ mod tests {
                 for _ in 0..next(40) {
                     match next(4) {
                         0 => drop(slab.remove(next(24))),
-                        1 => drop(slab.insert_from(next(24), 1000)),
+                        1 => {
+                            let from = next(24);
+                            let free = (from..).find(|&number| slab.get(number).is_none());
+                            assert_eq!(Some(slab.insert_from(from, 1000)), free);
+                        }
                         2 => slab.get_mut(next(24)).into_iter().for_each(|value| *value += 1),
                         _ => drop(slab.put(next(24), 77)),
                     }
                 }
+                assert!(slab.agrees());
                 slab.restore(&reference);
                 assert_eq!(slab, reference);
+                assert!(slab.agrees());
+                assert_eq!(slab.insert(5), reference.clone().insert(5));
+                slab.restore(&reference);
             }
         }
     }

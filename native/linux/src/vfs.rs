@@ -4,9 +4,9 @@
 mod audit;
 mod change;
 mod content;
+mod folder;
 mod mounts;
 
-use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -14,6 +14,8 @@ use crate::errno::Errno;
 use crate::host_file::HostFile;
 use crate::kernel::Step;
 use crate::tracked::Slab;
+
+pub use folder::{FIRST_PLACE, Folder};
 
 /// Longest path, in bytes with its NUL.
 pub const PATH_MAX: usize = 4096;
@@ -67,10 +69,10 @@ pub enum ProcFile {
 /// What a node is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NodeKind {
-    /// Names to numbers of nodes.
+    /// Names.
     Directory {
         /// The entries, without `.` and `..`.
-        entries: BTreeMap<Box<[u8]>, usize>,
+        entries: Folder,
         /// The directory above; the root's is itself.
         parent: usize,
         /// Whether entries may be added and removed.
@@ -95,8 +97,10 @@ pub struct Node {
     pub kind: NodeKind,
     /// Permission bits.
     pub mode: u32,
-    /// Names it has.
+    /// Names it has: one at most, but while it is moved.
     pub links: u32,
+    /// Where its name is: the directory, and the place of the entry there.
+    entry: Option<(usize, u64)>,
     /// Open descriptions and working directories that hold it.
     pub holds: u32,
     /// Time of the last change, ns since 1970.
@@ -118,7 +122,7 @@ pub struct Found {
 
 /// The tree.
 ///
-/// Invariants: node 0 is the root directory; a node is in the slab as long as it has a name or a hold.
+/// Invariants: node 0 is the root directory; a node is in the slab as long as it has a name or a hold, and knows where its name is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vfs {
     nodes: Slab<Node>,
@@ -146,7 +150,7 @@ impl Vfs {
             node_limit,
         };
         let root = NodeKind::Directory {
-            entries: BTreeMap::new(),
+            entries: Folder::default(),
             parent: ROOT,
             writable: false,
         };
@@ -154,6 +158,7 @@ impl Vfs {
             kind: root,
             mode: 0o755,
             links: 1,
+            entry: None,
             holds: 0,
             modified: 0,
         });
@@ -207,6 +212,7 @@ impl Vfs {
             kind,
             mode,
             links: 0,
+            entry: None,
             holds: 0,
             modified: 0,
         })
@@ -234,21 +240,23 @@ impl Vfs {
     #[must_use]
     pub fn entry(&self, folder: usize, name: &[u8]) -> Option<usize> {
         match &self.nodes.get(folder)?.kind {
-            NodeKind::Directory { entries, .. } => entries.get(name).copied(),
+            NodeKind::Directory { entries, .. } => entries.get(name),
             _ => None,
         }
     }
 
     fn attach(&mut self, folder: usize, name: &[u8], node: usize) {
-        if let Some(Node {
+        let Some(Node {
             kind: NodeKind::Directory { entries, .. },
             ..
         }) = self.nodes.get_mut(folder)
-        {
-            entries.insert(name.into(), node);
-        }
+        else {
+            return;
+        };
+        let place = entries.insert(name, node);
         if let Some(node) = self.nodes.get_mut(node) {
             node.links += 1;
+            node.entry = Some((folder, place));
         }
     }
 
@@ -260,11 +268,13 @@ impl Vfs {
         else {
             return;
         };
-        let Some(number) = entries.remove(name) else {
+        let Some((number, place)) = entries.remove(name) else {
             return;
         };
         if let Some(node) = self.nodes.get_mut(number) {
             node.links = node.links.saturating_sub(1);
+            // A node that is moved has its new name already.
+            node.entry = node.entry.filter(|&entry| entry != (folder, place));
         }
         self.drop_unused(number);
     }
@@ -343,7 +353,7 @@ impl Vfs {
                 };
                 continue;
             }
-            let node = entries.get(name).copied();
+            let node = entries.get(name);
             found = Found {
                 parent: at,
                 name: name.into(),
@@ -379,60 +389,29 @@ impl Vfs {
         Ok(found)
     }
 
-    /// The absolute path of a directory.
+    /// The absolute path of a node, if it has a name.
     #[must_use]
-    pub fn path_of(&self, mut folder: usize) -> Vec<u8> {
+    pub fn path_of(&self, number: usize) -> Option<Vec<u8>> {
         let mut names: Vec<&[u8]> = Vec::new();
-        while folder != ROOT {
-            let Some(Node {
-                kind: NodeKind::Directory { parent, .. },
-                ..
-            }) = self.nodes.get(folder)
-            else {
-                break;
-            };
-            let Some(Node {
-                kind: NodeKind::Directory { entries, .. },
-                ..
-            }) = self.nodes.get(*parent)
-            else {
-                break;
-            };
-            let Some((name, _)) = entries.iter().find(|&(_, &node)| node == folder) else {
-                break;
-            };
-            names.push(name);
-            folder = *parent;
-        }
-        let mut path: Vec<u8> = names
-            .iter()
-            .rev()
-            .flat_map(|name| [b"/", *name].concat())
-            .collect();
-        if path.is_empty() {
-            path.push(b'/');
-        }
-        path
-    }
-
-    /// An absolute path of a node, if it has a name.
-    #[must_use]
-    pub fn find_path(&self, node: usize) -> Option<Vec<u8>> {
-        if self.is_directory(node) {
-            return Some(self.path_of(node));
-        }
-        self.nodes.iter().find_map(|(folder, candidate)| {
-            let NodeKind::Directory { entries, .. } = &candidate.kind else {
+        let mut at = number;
+        while at != ROOT {
+            let (folder, place) = self.nodes.get(at)?.entry?;
+            let NodeKind::Directory { entries, .. } = &self.nodes.get(folder)?.kind else {
                 return None;
             };
-            let (name, _) = entries.iter().find(|&(_, &entry)| entry == node)?;
-            let mut path = self.path_of(folder);
-            if path != b"/" {
-                path.push(b'/');
-            }
-            path.extend_from_slice(name);
-            Some(path)
-        })
+            names.push(entries.name_at(place)?);
+            at = folder;
+        }
+        if names.is_empty() {
+            return Some(b"/".to_vec());
+        }
+        Some(
+            names
+                .iter()
+                .rev()
+                .flat_map(|name| [b"/", *name].concat())
+                .collect(),
+        )
     }
 
     /// Notes that all nodes are now the reference.

@@ -1,13 +1,15 @@
 //! The map of a guest's address space: which ranges exist, with which access, holding what. Ranges only; pages are the machine's.
 
 mod audit;
+mod gaps;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::host_file::HostFile;
-use crate::machine::{PAGE, Protection, USER_START};
+use crate::machine::{PAGE, Protection, USER_END, USER_START};
+use gaps::Gaps;
 
 /// What a page of a mapping holds before the guest writes to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,13 +107,34 @@ impl Mapping {
 
 /// Mappings by start address.
 ///
-/// Invariants: starts and ends are page-aligned; no mapping is empty; none overlap; no two neighbours could be one mapping.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Invariants: starts and ends are page-aligned; no mapping is empty; none overlap; no two neighbours could be one mapping; what is not
+/// mapped of user space is in the gaps.
+#[derive(Clone, Debug)]
 pub struct VmaTree {
     map: BTreeMap<u64, Mapping>,
+    gaps: Gaps,
     /// Sum of all lengths, in bytes.
     reserved: u64,
 }
+
+impl Default for VmaTree {
+    fn default() -> Self {
+        Self {
+            map: BTreeMap::new(),
+            gaps: Gaps::new(USER_START, USER_END),
+            reserved: 0,
+        }
+    }
+}
+
+/// By what is mapped: the gaps follow from it.
+impl PartialEq for VmaTree {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.map, self.reserved) == (&other.map, other.reserved)
+    }
+}
+
+impl Eq for VmaTree {}
 
 impl VmaTree {
     /// How many mappings there are.
@@ -169,15 +192,7 @@ impl VmaTree {
     /// The highest free range of `length` bytes that ends at or below `top`.
     #[must_use]
     pub fn gap_below(&self, top: u64, length: u64) -> Option<u64> {
-        let mut high = top;
-        for (&start, mapping) in self.map.range(..top).rev() {
-            if mapping.end < high && high - mapping.end >= length {
-                break;
-            }
-            high = high.min(start);
-        }
-        high.checked_sub(length)
-            .filter(|&start| start >= USER_START && self.is_free(start..high))
+        self.gaps.highest(top, length)
     }
 
     /// Adds a mapping where nothing is mapped.
@@ -186,6 +201,7 @@ impl VmaTree {
         debug_assert!(self.is_free(start..mapping.end));
         let end = mapping.end;
         self.reserved += end - start;
+        self.gaps.take(start, end);
         self.map.insert(start, mapping);
         self.merge(start..end);
     }
@@ -195,8 +211,10 @@ impl VmaTree {
         self.split(range.start);
         self.split(range.end);
         while let Some((&start, mapping)) = self.map.range(range.clone()).next() {
-            self.reserved -= mapping.end - start;
+            let end = mapping.end;
+            self.reserved -= end - start;
             self.map.remove(&start);
+            self.gaps.free(start, end);
         }
     }
 
@@ -297,163 +315,4 @@ impl VmaTree {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const BASE: u64 = 0x10_0000;
-    const PAGES: u64 = 48;
-
-    /// One page in the oracle: protection, source's offset of this very page, purpose.
-    type Page = (Protection, Option<u64>, bool);
-
-    fn pages(tree: &VmaTree) -> BTreeMap<u64, Page> {
-        let mut pages = BTreeMap::new();
-        for (start, mapping) in &tree.map {
-            for page in (*start..mapping.end).step_by(PAGE as usize) {
-                let offset = match &mapping.source {
-                    Source::Anonymous => None,
-                    Source::File { offset, .. } => Some(offset + (page - start)),
-                };
-                assert!(
-                    pages
-                        .insert(page, (mapping.protection, offset, mapping.shared))
-                        .is_none(),
-                    "overlap at {page:x}"
-                );
-            }
-        }
-        pages
-    }
-
-    fn assert_invariants(tree: &VmaTree) {
-        let mut sum = 0;
-        let mut last: Option<(u64, &Mapping)> = None;
-        for (&start, mapping) in &tree.map {
-            assert!(start < mapping.end);
-            sum += mapping.end - start;
-            if let Some((before, last)) = last {
-                assert!(last.end <= start);
-                assert!(
-                    last.end < start || !last.continues_in(before, mapping),
-                    "unmerged at {start:x}"
-                );
-            }
-            last = Some((start, mapping));
-        }
-        assert_eq!(sum, tree.reserved);
-    }
-
-    #[test]
-    fn tree_agrees_with_a_map_of_single_pages() {
-        let file = HostFile::new(vec![0_u8; 10]);
-        let mut seed = 5_u64;
-        let mut next = move |end: u64| {
-            seed ^= seed << 13;
-            seed ^= seed >> 7;
-            seed ^= seed << 17;
-            seed % end
-        };
-        for _ in 0..300 {
-            let mut tree = VmaTree::default();
-            let mut oracle: BTreeMap<u64, Page> = BTreeMap::new();
-            for _ in 0..60 {
-                let first = next(PAGES);
-                let count = 1 + next(PAGES - first);
-                let range = BASE + first * PAGE..BASE + (first + count) * PAGE;
-                let each = |range: Range<u64>| range.step_by(PAGE as usize);
-                let protection = Protection::from_bits(next(4));
-                match next(4) {
-                    0 | 1 => {
-                        // A mapping over whatever was there, as MAP_FIXED does.
-                        let base = (next(3) == 0).then(|| next(4) * PAGE);
-                        tree.remove(range.clone());
-                        let source = base.map_or(Source::Anonymous, |offset| Source::File {
-                            file: file.clone(),
-                            offset,
-                            name: "f".into(),
-                            inode: 1,
-                        });
-                        let mapping = Mapping {
-                            end: range.end,
-                            protection,
-                            source,
-                            purpose: Purpose::General,
-                            shared: false,
-                        };
-                        tree.insert(range.start, mapping);
-                        for page in each(range.clone()) {
-                            oracle.insert(
-                                page,
-                                (protection, base.map(|base| base + page - range.start), false),
-                            );
-                        }
-                    }
-                    2 => {
-                        tree.remove(range.clone());
-                        oracle.retain(|page, _| !range.contains(page));
-                    }
-                    _ => {
-                        tree.protect(range.clone(), protection);
-                        for (_, page) in oracle.range_mut(range) {
-                            page.0 = protection;
-                        }
-                    }
-                }
-                assert_invariants(&tree);
-                assert_eq!(pages(&tree), oracle);
-                let first = next(PAGES);
-                let range = BASE + first * PAGE..BASE + (first + 1 + next(PAGES - first)) * PAGE;
-                assert_eq!(
-                    tree.is_free(range.clone()),
-                    oracle.range(range.clone()).next().is_none()
-                );
-                assert_eq!(
-                    tree.covers(range.clone()),
-                    each(range.clone()).all(|page| oracle.contains_key(&page))
-                );
-                assert_eq!(
-                    tree.find(range.start).is_some(),
-                    oracle.contains_key(&range.start)
-                );
-                let (top, length) = (BASE + PAGES * PAGE, (1 + next(6)) * PAGE);
-                let naive = (USER_START / PAGE..=(top - length) / PAGE)
-                    .rev()
-                    .map(|page| page * PAGE)
-                    .find(|&at| oracle.range(at..at + length).next().is_none());
-                assert_eq!(tree.gap_below(top, length), naive);
-            }
-        }
-    }
-
-    #[test]
-    fn describe_shows_lines_as_linux_does() {
-        let mut tree = VmaTree::default();
-        let file = HostFile::new(vec![1_u8]);
-        let source = Source::File {
-            file,
-            offset: 0x1000,
-            name: "/bin/x".into(),
-            inode: 7,
-        };
-        let mapping = |end, source, purpose| Mapping {
-            end,
-            protection: Protection::READ_EXECUTE,
-            source,
-            purpose,
-            shared: false,
-        };
-        tree.insert(0x40_0000, mapping(0x40_2000, source, Purpose::General));
-        tree.insert(0x50_0000, mapping(0x50_1000, Source::Anonymous, Purpose::Heap));
-        tree.insert(0x60_0000, mapping(0x60_1000, Source::Anonymous, Purpose::General));
-        let text = tree.describe();
-        let lines: Vec<_> = text.lines().collect();
-        assert_eq!(
-            lines[0],
-            format!("{:<73}/bin/x", "00400000-00402000 r-xp 00001000 00:01 7 ")
-        );
-        assert!(
-            lines[1].ends_with(" [heap]") && lines[1].starts_with("00500000-00501000 r-xp 00000000 00:00 0 ")
-        );
-        assert_eq!(lines[2], "00600000-00601000 r-xp 00000000 00:00 0 ");
-    }
-}
+mod tests;

@@ -302,7 +302,11 @@ impl Kernel {
     pub(super) fn open_node(&mut self, m: &mut impl Machine, node: usize, flags: u64) -> Answer {
         let shown = flags as u32 & (3 | O_NONBLOCK | O_APPEND | O_PATH | 0o20_0000) | O_LARGEFILE;
         let kind = match &self.vfs.node(node).ok_or(Errno::ENOENT)?.kind {
-            NodeKind::Directory { .. } => FileKind::Directory { node, listed: 0 },
+            NodeKind::Directory { entries, .. } => FileKind::Directory {
+                node,
+                listed: 0,
+                end: entries.end(),
+            },
             NodeKind::Host(_) | NodeKind::Memory(_) => FileKind::Regular { node, offset: 0 },
             NodeKind::Device(device) => FileKind::Device(*device),
             NodeKind::Proc(file) => {

@@ -54,7 +54,7 @@ impl Kernel {
     /// A path that leads to the node, for the eyes of the guest.
     pub(super) fn name_of(&self, node: usize) -> Vec<u8> {
         self.vfs
-            .find_path(node)
+            .path_of(node)
             .unwrap_or_else(|| b"/memfd: (deleted)".to_vec())
     }
 
@@ -288,11 +288,7 @@ impl Kernel {
     }
 
     pub(super) fn sys_getcwd(&mut self, m: &mut impl Machine, into: u64, length: u64) -> Answer {
-        if !matches!(self.vfs.node(self.process.folder), Some(node) if node.links > 0 || self.process.folder == crate::vfs::ROOT)
-        {
-            return Err(Errno::ENOENT);
-        }
-        let mut path = self.vfs.path_of(self.process.folder);
+        let mut path = self.vfs.path_of(self.process.folder).ok_or(Errno::ENOENT)?;
         path.push(0);
         if path.len() as u64 > length {
             return Err(Errno::ERANGE);
@@ -391,7 +387,8 @@ impl Kernel {
 
     pub(super) fn sys_getdents(&mut self, m: &mut impl Machine, fd: u64, into: u64, length: u64) -> Answer {
         let file = self.files.get(fd)?;
-        let Some(FileKind::Directory { node, listed }) = self.files.file(file).map(|open| &open.kind) else {
+        let Some(FileKind::Directory { node, listed, end }) = self.files.file(file).map(|open| &open.kind)
+        else {
             return Err(Errno::ENOTDIR);
         };
         let (folder, first) = (*node, *listed);
@@ -402,19 +399,24 @@ impl Kernel {
         else {
             return Err(Errno::ENOENT);
         };
-        let dots = [(&b"."[..], folder), (&b".."[..], *parent)];
-        let all = dots
-            .into_iter()
-            .chain(entries.iter().map(|(name, &node)| (name.as_ref(), node)));
+        // A listing ends where the directory ended when it began, or names that move while it goes on would never end.
+        let end = if first == 0 { entries.end() } else { *end };
+        let dots = [(0, &b"."[..], folder), (1, &b".."[..], *parent)].into_iter();
+        let mut rest = dots
+            .filter(|entry| entry.0 >= first)
+            .chain(entries.from(first))
+            .take_while(|entry| entry.0 < end)
+            .peekable();
         let limit = length.min(1 << 20) as usize;
         let mut bytes = Vec::new();
         let mut next = first;
-        for (name, node) in all.skip(first as usize) {
+        while let Some(&(place, name, node)) = rest.peek() {
             let size = (19 + name.len() + 1).next_multiple_of(8);
             if bytes.len() + size > limit {
                 break;
             }
-            next += 1;
+            rest.next();
+            next = place + 1;
             let kind = self
                 .vfs
                 .node(node)
@@ -427,14 +429,16 @@ impl Kernel {
             bytes.extend(name);
             bytes.resize(start + size, 0);
         }
-        if bytes.is_empty() && entries.len() as u64 + 2 > first {
+        if bytes.is_empty() && rest.peek().is_some() {
             return Err(Errno::EINVAL);
         }
         self.space.write(m, into, &bytes)?;
         if let Some(open) = self.files.file_mut(file)
-            && let FileKind::Directory { listed, .. } = &mut open.kind
+            && let FileKind::Directory {
+                listed, end: kept, ..
+            } = &mut open.kind
         {
-            *listed = next;
+            (*listed, *kept) = (next, end);
         }
         Ok(Done::Value(bytes.len() as u64))
     }

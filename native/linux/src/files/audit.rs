@@ -26,6 +26,9 @@ impl Files {
                 self.limit
             )
         })?;
+        ensure(self.descriptors.agrees() && self.open.agrees(), || {
+            "the files' slots are counted wrong".into()
+        })?;
         let mut references = BTreeMap::<usize, u32>::new();
         for (number, descriptor) in self.descriptors.iter() {
             ensure(self.open.get(descriptor.file).is_some(), || {

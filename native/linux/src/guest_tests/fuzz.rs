@@ -1,20 +1,9 @@
 //! Random system calls with random arguments and random memory: nothing panics, and a reset takes everything back.
 
 use super::*;
-
-struct Dice(u64);
+use crate::dice::Dice;
 
 impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-
     /// A value that some call takes seriously: an address, a descriptor, a length, flags, an edge.
     fn argument(&mut self, guest: &Guest) -> u64 {
         const EDGES: [u64; 14] = [
@@ -88,12 +77,12 @@ fn random_calls_never_panic_and_a_restore_takes_all_back() {
     let snapshot = first.kernel.snapshot();
     let mut guest = first.clone();
     let number_from = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let mut dice = Dice(number_from("MAYFLY_FUZZ_SEED").unwrap_or(0x1234_5678_9abc_def1) | 1);
+    let mut dice = Dice::new(number_from("MAYFLY_FUZZ_SEED").unwrap_or(0x1234_5678_9abc_def1));
     let mut made = 0_u64;
     // A longer run: MAYFLY_FUZZ_ROUNDS=100000 cargo test --release -p mayfly-linux random_calls
     let rounds = number_from("MAYFLY_FUZZ_ROUNDS").unwrap_or(400);
     for round in 0..rounds {
-        dice = Dice(dice.next() ^ round | 1);
+        dice = Dice::new(dice.next() ^ round);
         // Scratch may be unmapped by now; each round begins from the snapshot.
         fill(&mut guest, &mut dice);
         for _ in 0..120 {
@@ -143,7 +132,7 @@ fn random_calls_never_panic_and_a_restore_takes_all_back() {
 
 #[test]
 fn programs_with_changed_bytes_start_or_are_refused_but_never_panic() {
-    let mut dice = Dice(77);
+    let mut dice = Dice::new(77);
     let good = tiny(3, 0, &[0x0f, 0x05], 5000);
     let config = Config {
         limits: Limits::default(),

@@ -3,6 +3,7 @@
 mod alarms;
 mod arguments;
 mod events;
+mod folders;
 mod fuzz;
 mod limits;
 mod requests;

@@ -13,7 +13,10 @@ impl Vfs {
         for (folder, node) in self.nodes.iter() {
             match &node.kind {
                 NodeKind::Directory { entries, .. } => {
-                    for (name, &entry) in entries {
+                    ensure(entries.agrees(), || {
+                        format!("directory {folder} does not agree with itself: {entries:?}")
+                    })?;
+                    for (name, entry) in entries.iter() {
                         *names.entry(entry).or_default() += 1;
                         self.audit_entry(folder, name, entry)?;
                     }
@@ -33,6 +36,7 @@ impl Vfs {
         if let Some(gone) = holds.keys().find(|&&node| self.nodes.get(node).is_none()) {
             return Err(format!("node {gone} is held and gone"));
         }
+        ensure(self.nodes.agrees(), || "the nodes are counted wrong".into())?;
         let nodes = self.nodes.count();
         ensure(nodes <= self.node_limit, || {
             format!("{nodes} nodes, wanted at most {}", self.node_limit)
@@ -50,6 +54,16 @@ impl Vfs {
             good && !name.contains(&0) && name.len() <= super::NAME_MAX,
             || format!("directory {folder} has the name {:?}", shown()),
         )?;
+        let known = self.nodes.get(entry).and_then(|node| {
+            let (folder, place) = node.entry?;
+            match &self.nodes.get(folder)?.kind {
+                NodeKind::Directory { entries, .. } => Some((folder, entries.name_at(place)?)),
+                _ => None,
+            }
+        });
+        ensure(known == Some((folder, name)), || {
+            format!("{} in directory {folder} is {known:?} to its node", shown())
+        })?;
         match self.nodes.get(entry).map(|node| &node.kind) {
             None => Err(format!(
                 "{} in directory {folder} leads to node {entry}, which is gone",

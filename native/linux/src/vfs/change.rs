@@ -1,9 +1,8 @@
 //! Names that come, go and move.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Found, NewNode, Node, NodeKind, ROOT, Vfs};
+use super::{Folder, Found, NewNode, Node, NodeKind, ROOT, Vfs};
 use crate::errno::Errno;
 
 impl Vfs {
@@ -37,7 +36,7 @@ impl Vfs {
         let kind = match kind {
             NewNode::File => NodeKind::Memory(Arc::default()),
             NewNode::Directory => NodeKind::Directory {
-                entries: BTreeMap::new(),
+                entries: Folder::default(),
                 parent: found.parent,
                 writable: true,
             },
@@ -47,6 +46,7 @@ impl Vfs {
             kind,
             mode: mode & 0o7777,
             links: 0,
+            entry: None,
             holds: 0,
             modified: now,
         });

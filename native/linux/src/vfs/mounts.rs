@@ -1,8 +1,6 @@
 //! Making files appear before the program starts.
 
-use std::collections::BTreeMap;
-
-use super::{Node, NodeKind, ROOT, Vfs};
+use super::{Folder, Node, NodeKind, ROOT, Vfs};
 use crate::host_file::HostFile;
 
 impl Vfs {
@@ -15,7 +13,7 @@ impl Vfs {
                 .filter(|&node| self.is_directory(node));
             at = existing.unwrap_or_else(|| {
                 let kind = NodeKind::Directory {
-                    entries: BTreeMap::new(),
+                    entries: Folder::default(),
                     parent: at,
                     writable: false,
                 };

@@ -32,6 +32,12 @@ impl VmaTree {
         }
         ensure(sum == self.reserved, || {
             format!("{} bytes are counted as mapped, {sum} are", self.reserved)
-        })
+        })?;
+        let starts = self.map.keys().copied().chain([USER_END]);
+        let ends = [USER_START]
+            .into_iter()
+            .chain(self.map.values().map(|mapping| mapping.end));
+        self.gaps
+            .audit(ends.zip(starts).filter(|(end, start)| end < start))
     }
 }
