@@ -15,7 +15,12 @@ interface Shared extends Host {
 /** What the engine brings beyond the language, or in part only: an answer that is wrong is worse than none. */
 const ENGINE_EXTRAS = ['Intl', 'Temporal', 'WebAssembly', 'ShadowRealm', 'gc', 'InternalError']
 
-const { __mayfly: host } = globalThis as unknown as { __mayfly: Shared }
+const { __mayfly: host, queueMicrotask } = globalThis as unknown as {
+  __mayfly: Shared
+  queueMicrotask?: Host['microtask']
+}
+// QuickJS has one of its own; V8 leaves it to its host.
+if (queueMicrotask !== undefined) host.microtask = (callback) => queueMicrotask(callback)
 host.inspect = inspect
 host.explain = explain
 host.trustedHeaders = trustedHeaders
