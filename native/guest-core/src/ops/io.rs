@@ -1,0 +1,48 @@
+//! The three descriptors that a guest has. Each operation is one system call, but for a call that a signal cut off.
+
+use deno_core::op2;
+use deno_error::JsErrorBox;
+
+/// `read(0)`: how many bytes came, 0 at the end of input.
+#[op2(fast)]
+pub fn op_mayfly_read(#[buffer] into: &mut [u8]) -> Result<u32, JsErrorBox> {
+    // SAFETY: `into` is valid for writes of its length.
+    again("read", 0, || unsafe {
+        libc::read(0, into.as_mut_ptr().cast(), into.len())
+    })
+}
+
+/// `write(1)`: how many bytes were taken.
+#[op2(fast)]
+pub fn op_mayfly_write(#[buffer] bytes: &[u8]) -> Result<u32, JsErrorBox> {
+    write(1, bytes)
+}
+
+/// `write(2)`: how many bytes were taken.
+#[op2(fast)]
+pub fn op_mayfly_log(#[buffer] bytes: &[u8]) -> Result<u32, JsErrorBox> {
+    write(2, bytes)
+}
+
+fn write(descriptor: i32, bytes: &[u8]) -> Result<u32, JsErrorBox> {
+    // SAFETY: `bytes` is valid for reads of its length.
+    again("write", descriptor, || unsafe {
+        libc::write(descriptor, bytes.as_ptr().cast(), bytes.len())
+    })
+}
+
+fn again(name: &str, descriptor: i32, mut call: impl FnMut() -> isize) -> Result<u32, JsErrorBox> {
+    loop {
+        let count = call();
+        // Linux moves at most 0x7ffff000 bytes at once.
+        if let Ok(count) = u32::try_from(count) {
+            return Ok(count);
+        }
+        let error = std::io::Error::last_os_error();
+        if error.kind() != std::io::ErrorKind::Interrupted {
+            return Err(JsErrorBox::generic(format!(
+                "Cannot {name} file descriptor {descriptor}: {error}"
+            )));
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The process itself: its end, its entropy, its memory, its environment.
+
+use deno_core::{OpState, op2, v8};
+use deno_error::JsErrorBox;
+
+/// The function that is called when nothing is left to do.
+pub struct Idle(pub v8::Global<v8::Function>);
+
+/// Keeps the function that is called when nothing is left to do; true from it goes on.
+#[op2]
+pub fn op_mayfly_on_idle(state: &mut OpState, #[scoped] idle: v8::Global<v8::Function>) {
+    state.put(Idle(idle));
+}
+
+/// Ends the process.
+#[op2(fast)]
+pub fn op_mayfly_exit(code: i32) {
+    std::process::exit(code)
+}
+
+/// Fills `into` from the kernel.
+#[op2]
+pub fn op_mayfly_entropy(#[anybuffer] into: &mut [u8]) -> Result<(), JsErrorBox> {
+    let mut filled = 0;
+    while filled < into.len() {
+        let rest = &mut into[filled..];
+        // SAFETY: `rest` is valid for writes of its length.
+        let count = unsafe { libc::getrandom(rest.as_mut_ptr().cast(), rest.len(), 0) };
+        match usize::try_from(count) {
+            Ok(count) => filled += count,
+            Err(_) => {
+                let error = std::io::Error::last_os_error();
+                if error.kind() != std::io::ErrorKind::Interrupted {
+                    return Err(JsErrorBox::generic(format!(
+                        "Cannot draw {} bytes of entropy: {error}",
+                        into.len()
+                    )));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Sets how many bytes the heap may have from now on.
+#[op2(fast)]
+pub fn op_mayfly_memory_limit(bytes: f64) {
+    crate::memory::set_limit(bytes as usize);
+}
+
+/// Frees what nothing refers to any more, so that the snapshot is small and the next collection far off.
+#[op2(fast)]
+pub fn op_mayfly_collect(isolate: &mut v8::Isolate) {
+    isolate.low_memory_notification();
+}
+
+/// The variables of the environment, as pairs.
+#[op2]
+#[serde]
+pub fn op_mayfly_variables() -> Vec<(String, String)> {
+    crate::environment::variables()
+}

@@ -1,0 +1,363 @@
+//! The guest as a process: scripts in, frames through pipes.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use mayfly_wire::{HEAD_BYTES, Head, Kind, Limits};
+
+/// Stands for the surface: names for what the tests call.
+const SURFACE: &str = "
+  const host = globalThis.__mayfly
+  globalThis.host = host
+  globalThis.say = (...parts) => host.log(host.encode(parts.join(' ') + '\\n'))
+";
+
+/// Answers each frame with its own header and body.
+const ECHO: &str = "
+  const buffer = new Uint8Array(65536)
+  for (;;) {
+    let have = host.read(buffer)
+    if (have === 0) host.exit(0)
+    const end = 16 + new DataView(buffer.buffer).getUint32(8, true) + new DataView(buffer.buffer).getUint32(12, true)
+    while (have < end) have += host.read(buffer.subarray(have))
+    buffer[5] = 2
+    host.write(buffer.subarray(0, end))
+  }
+";
+
+/// A folder with scripts, removed at the end.
+struct Scripts(PathBuf);
+
+impl Scripts {
+    fn new(program: &str) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("mayfly-guest-core-{}-{number}", std::process::id()));
+        std::fs::create_dir(&folder).expect("a new folder");
+        std::fs::write(folder.join("surface.js"), SURFACE).expect("a surface");
+        std::fs::write(folder.join("program.js"), program).expect("a program");
+        Self(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_guest-core"));
+        command
+            .arg(self.path("surface.js"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+}
+
+impl Drop for Scripts {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Runs a program without input; what it wrote to fd 2, and its status.
+fn run(program: &str) -> (String, Option<i32>) {
+    let scripts = Scripts::new(program);
+    let output = scripts
+        .command()
+        .arg(scripts.path("program.js"))
+        .stdin(Stdio::null())
+        .output()
+        .expect("a guest that starts");
+    describe(&output)
+}
+
+fn describe(output: &Output) -> (String, Option<i32>) {
+    (
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+        output.status.code(),
+    )
+}
+
+/// What a program says that must end well.
+fn said(program: &str) -> String {
+    let (text, status) = run(program);
+    assert_eq!(status, Some(0), "{text}");
+    text
+}
+
+/// A guest whose ends of the pipes we hold.
+struct Guest {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: ChildStdout,
+}
+
+impl Guest {
+    fn start(mut command: Command) -> Self {
+        let mut child = command.spawn().expect("a guest that starts");
+        let input = child.stdin.take();
+        let output = child.stdout.take().expect("a pipe");
+        Self { child, input, output }
+    }
+
+    fn send(&mut self, header: &str, body: &[u8]) {
+        let head = Head {
+            kind: Kind::Request,
+            header_bytes: header.len() as u32,
+            body_bytes: body.len() as u32,
+        };
+        let bytes = [&head.encode()[..], header.as_bytes(), body].concat();
+        self.input
+            .as_mut()
+            .expect("an open pipe")
+            .write_all(&bytes)
+            .expect("a guest that reads");
+    }
+
+    fn receive(&mut self) -> (String, Vec<u8>) {
+        let mut bytes = [0; HEAD_BYTES];
+        self.output.read_exact(&mut bytes).expect("a guest that answers");
+        let head = Head::decode(&bytes, Kind::Response, Limits::default()).expect("a frame");
+        let (mut header, mut body) = (
+            vec![0; head.header_bytes as usize],
+            vec![0; head.body_bytes as usize],
+        );
+        self.output.read_exact(&mut header).expect("a header");
+        self.output.read_exact(&mut body).expect("a body");
+        (String::from_utf8(header).expect("text"), body)
+    }
+
+    /// Closes fd 0 and gives what was said and the status.
+    fn end(mut self) -> (String, Option<i32>) {
+        self.input = None;
+        describe(&self.child.wait_with_output().expect("an end"))
+    }
+}
+
+#[test]
+fn frames_come_and_go() {
+    let scripts = Scripts::new(ECHO);
+    let mut command = scripts.command();
+    command.arg(scripts.path("program.js"));
+    let mut guest = Guest::start(command);
+    for body in [&b""[..], b"body", &[7; 40_000]] {
+        guest.send("{\"a\":1}", body);
+        assert_eq!(guest.receive(), ("{\"a\":1}".to_owned(), body.to_vec()));
+    }
+    assert_eq!(guest.end(), (String::new(), Some(0)));
+}
+
+#[test]
+fn a_frame_names_the_program_which_may_come_after_the_start() {
+    let scripts = Scripts::new("");
+    let later = scripts.path("later.js");
+    let mut guest = Guest::start(scripts.command());
+    std::fs::write(&later, format!("say('here', import.meta.url.slice(-8)); {ECHO}")).expect("a program");
+    guest.send(
+        &format!("{{\"control\":\"load\",\"name\":{:?}}}", text(&later)),
+        b"",
+    );
+    guest.send("{}", b"first");
+    assert_eq!(guest.receive().1, b"first");
+    assert_eq!(guest.end(), ("here later.js\n".to_owned(), Some(0)));
+}
+
+#[test]
+fn no_program_is_no_error() {
+    let scripts = Scripts::new("");
+    assert_eq!(Guest::start(scripts.command()).end(), (String::new(), Some(0)));
+}
+
+#[test]
+fn a_program_that_cannot_be_loaded_is_told() {
+    for (program, wanted) in [
+        ("const (", "SyntaxError"),
+        ("throw new TypeError('no')", "TypeError: no\n    at file:///"),
+        ("await Promise.reject(new RangeError('late'))", "RangeError: late"),
+        ("import 'node:fs'", "Cannot import node:fs: the runtime 'core'"),
+        ("await import('./other.js')", "runtime: 'deno'"),
+    ] {
+        let (said, status) = run(program);
+        assert_eq!(status, Some(1), "{program}: {said}");
+        assert!(said.contains(wanted), "{program}: {said}");
+    }
+    let scripts = Scripts::new("");
+    let mut guest = Guest::start(scripts.command());
+    guest.send("{\"control\":\"load\",\"name\":\"/nonexistent/program.js\"}", b"");
+    let (said, status) = guest.end();
+    assert!(said.contains("cannot load /nonexistent/program.js"), "{said}");
+    assert_eq!(status, Some(1));
+}
+
+#[test]
+fn the_engine_shows_none_of_its_own_ways_in() {
+    assert_eq!(
+        said(
+            "say(Object.getOwnPropertyNames(globalThis).filter((name) => name.startsWith('_') || /^(Deno|gc|Intl|WebAssembly)$/.test(name)))"
+        ),
+        "__mayfly\n"
+    );
+}
+
+#[test]
+fn timers_and_idleness() {
+    let program = "
+      let rounds = 2
+      host.onIdle(() => {
+        say('idle')
+        if (rounds-- === 0) return false
+        host.startTimer(() => say('once'), 1, false)
+        return true
+      })
+      const repeated = host.startTimer(() => { say('again'); if (--left === 0) host.stopTimer(repeated) }, 1, true)
+      let left = 3
+      host.stopTimer(host.startTimer(() => say('never'), 1, false))
+    ";
+    assert_eq!(
+        said(program),
+        "again\nagain\nagain\nidle\nonce\nidle\nonce\nidle\n"
+    );
+}
+
+#[test]
+fn rejections_and_errors_of_timers_are_told_to_the_program() {
+    let program = "
+      host.onUnhandledRejection((reason) => { say('rejected', reason.message); return true })
+      host.onUncaught((error) => { say('uncaught', error.message); return true })
+      Promise.reject(new Error('one'))
+      host.startTimer(() => { throw new Error('two') }, 1, false)
+      host.microtask(() => { throw new Error('zero') })
+    ";
+    assert_eq!(said(program), "uncaught zero\nrejected one\nuncaught two\n");
+    for program in [
+        "Promise.reject(new Error('lost'))",
+        "host.startTimer(() => { throw new Error('lost') }, 1, false)",
+        "host.microtask(() => { throw new Error('lost') })",
+    ] {
+        let (text, status) = run(program);
+        assert_eq!(status, Some(1), "{text}");
+        assert!(text.contains("Error: lost"), "{text}");
+    }
+}
+
+#[test]
+fn text_and_bytes() {
+    let program = r#"
+      const counts = new Uint32Array(2), into = new Uint8Array(5)
+      host.encodeInto('a\u00e9\u20acx', into, counts)
+      say(counts, into, '|', host.encode('\ud800'), '|', host.decodeUtf8(new Uint8Array([0xef, 0xbb, 0xbf, 0x61, 0xff]), false).length)
+      const decoder = host.decoderNew('utf-16le', false)
+      say(host.decoderPush(decoder, new Uint8Array([0x61, 0, 0x62]), false) + host.decoderPush(decoder, new Uint8Array([0]), true))
+      host.decoderFree(decoder)
+      for (const refused of [
+        () => host.decoderPush(decoder, into, true),
+        () => host.decodeUtf8(new Uint8Array([0xff]), true),
+        () => host.decoderPush(host.decoderNew('gbk', true), new Uint8Array([0xff]), true),
+        () => host.btoa('\u0100'),
+        () => host.atob('YQ='),
+      ]) {
+        try { say('taken', refused()) } catch (error) { say(error.name) }
+      }
+      say(host.encodingName(' LATIN1 '), host.encodingName('none') === '', host.atob(' Y W I = '), host.btoa('a\xff'))
+    "#;
+    assert_eq!(
+        said(program),
+        "2,3 97,195,169,0,0 | 239,191,189,239,191,189,239,191,189 | 3\nab\nRangeError\nTypeError\nTypeError\nError\nError\nwindows-1252 true ab Yf8=\n"
+    );
+}
+
+#[test]
+fn digests_and_entropy() {
+    let program = "
+      const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+      say(hex(host.digest('SHA-1', host.encode('abc'))))
+      say(hex(host.digest('SHA-256', host.encode('abc'))))
+      say(host.digest('SHA-384', host.encode('abc')).length, host.digest('SHA-512', host.encode('abc')).length)
+      const first = new Uint8Array(70_000), second = new Uint8Array(70_000)
+      host.entropy(first)
+      host.entropy(second)
+      say(first.some((byte, at) => byte !== second[at]), first.subarray(69_000).some((byte) => byte !== 0))
+    ";
+    assert_eq!(
+        said(program),
+        "a9993e364706816aba3e25717850c26c9cd0d89d\nba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\n48 64\ntrue true\n"
+    );
+}
+
+#[test]
+fn urls() {
+    let program = "
+      const parts = new Uint32Array(8)
+      say(host.parseUrl('../c?q#h', 'https://u:p@ex\\u00e4mple.com:8080/a/b', parts), parts)
+      say(host.parseUrl('/x', '', parts) === '', host.setUrl('https://a.b/', 4, '/\\u00fc', parts), host.setUrl('https://a.b/', 1, '', parts) === '')
+      say(JSON.stringify(host.parseQuery('a=1&b=%20+x')), host.formatQuery([['a', 'b c']]))
+    ";
+    assert_eq!(
+        said(program),
+        "https://u:p@xn--exmple-cua.com:8080/c?q#h 5,9,12,30,8080,35,37,39\ntrue https://a.b/%C3%BC true\n[[\"a\",\"1\"],[\"b\",\"  x\"]] a=b+c\n"
+    );
+}
+
+#[test]
+fn a_heap_over_its_limit_ends_with_a_status_of_its_own() {
+    let program = "
+      host.limitMemory(24 << 20)
+      const kept = []
+      try { for (;;) kept.push({ text: 'x'.repeat(100) + kept.length }) } catch { say('caught') }
+    ";
+    let (text, status) = run(program);
+    assert_eq!(status, Some(86), "{text}");
+    assert!(text.contains("over its limit of 25165824 bytes"), "{text}");
+}
+
+#[test]
+fn memory_up_to_the_limit_is_there() {
+    let program = "
+      host.limitMemory(256 << 20)
+      const kept = []
+      for (let i = 0; i < 120; i++) kept.push(new Uint8Array(1 << 20).fill(i))
+      say(kept.length)
+    ";
+    assert_eq!(said(program), "120\n");
+}
+
+#[test]
+fn recursion_without_end_is_a_range_error() {
+    assert_eq!(
+        said("const f = () => f() + 1; try { f() } catch (error) { say(error.name) }"),
+        "RangeError\n"
+    );
+}
+
+#[test]
+fn variables_are_those_that_were_given() {
+    let scripts = Scripts::new("say(JSON.stringify(host.variables()))");
+    let output = scripts
+        .command()
+        .arg(scripts.path("program.js"))
+        .env_clear()
+        .env("GIVEN", "1")
+        .output()
+        .expect("a guest that starts");
+    assert_eq!(describe(&output), ("[[\"GIVEN\",\"1\"]]\n".to_owned(), Some(0)));
+}
+
+#[test]
+fn nothing_is_written_to_the_home_folder() {
+    let scripts = Scripts::new("say('ran')");
+    let output = scripts
+        .command()
+        .arg(scripts.path("program.js"))
+        .env("HOME", &scripts.0)
+        .output()
+        .expect("a guest that starts");
+    assert_eq!(describe(&output), ("ran\n".to_owned(), Some(0)));
+    assert!(!scripts.path(".cache").exists());
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a path of text")
+}
