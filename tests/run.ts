@@ -8,7 +8,7 @@
 import { bold, green, red, yellow } from '@std/fmt/colors'
 import { dirname, fromFileUrl } from '@std/path'
 import { type Cargo, findCargo, ToolchainError } from '../src/isolate/ffi/toolchain.ts'
-import { installChromium } from './install.ts'
+import { installChromium, installGuestTools } from './install.ts'
 
 const ROOT = fromFileUrl(new URL('..', import.meta.url))
 /** Of the emulated AMD-V, after which no more tests start: with builds and the last test the step ends within ten minutes. */
@@ -53,7 +53,10 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const total: Count = { passed: 0, failed: 0, skipped: 0 }
   const broken: string[] = []
-  if (!onlyCheck && !onlyVtx) await installChromium()
+  if (!onlyCheck && !onlyVtx) {
+    await installChromium()
+    await installGuestTools()
+  }
   for (const step of steps) {
     const count = await runStep(step)
     total.passed += count.passed

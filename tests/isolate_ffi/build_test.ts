@@ -6,9 +6,12 @@ import {
   buildLibrary,
   type BuildOptions,
   CRATES,
-  hashSources,
+  LIBRARY,
   NativeBuildError,
 } from '../../src/isolate/ffi/build.ts'
+import { hashSources } from '../../src/isolate/ffi/cargo_build.ts'
+import { buildCoreGuest, checkTools, CORE_GUEST } from '../../src/isolate/ffi/core_build.ts'
+import { IsolationUnavailableError } from '../../src/isolate/ffi/errors.ts'
 
 interface Workspace {
   readonly folder: string
@@ -92,8 +95,42 @@ Deno.test('buildLibrary builds once for the same sources and anew for others', (
     await write('vmm/tests/machine.rs', 'nor is this')
     await buildLibrary(options)
     assertEquals(await builds(), before)
-    assertMatch(await hashSources(folder), /^[0-9a-f]{64}$/)
+    assertMatch(await hashSources(LIBRARY, folder), /^[0-9a-f]{64}$/)
   }))
+
+const MAKES_GUEST = `${SCRIPT}dir="$CARGO_TARGET_DIR/x86_64-unknown-linux-gnu/release"
+mkdir -p "$dir" && echo "$PWD $CMAKE_TOOLCHAIN_FILE" > "$dir/guest-core"
+`
+
+Deno.test('buildCoreGuest builds in its own workspace, once for the same sources', async () => {
+  const missing = await checkTools().then(() => '', (error: Error) => error.message)
+  if (missing !== '') return console.log(`SKIPPED: ${missing}`)
+  await withWorkspace(MAKES_GUEST, async ({ options, builds, write, folder }) => {
+    for (const source of CORE_GUEST.sources) {
+      if (!source.endsWith('?')) await write(source.endsWith('/') ? `${source}main.rs` : source, source)
+    }
+    const first = await buildCoreGuest(options)
+    const words = (await Deno.readTextFile(first)).trim().split(' ')
+    assertEquals(words, [join(folder, 'guest-core'), join(folder, 'guest-core', 'simde.cmake')])
+    assertMatch(first, /\/target\/release\/mayfly\/guest-core-[0-9a-f]{16}$/)
+    assertEquals([await buildCoreGuest(options), await builds()], [first, 1])
+    await write('vmm/src/lib.rs', 'not part of the guest')
+    assertEquals(await buildCoreGuest(options), first)
+    await write('wire/src/main.rs', 'changed')
+    assertEquals([await buildCoreGuest(options) === first, await builds()], [false, 2])
+  })
+})
+
+Deno.test('checkTools names what is missing, and what to install', async () => {
+  const error = await assertRejects(
+    () => checkTools(() => '/nonexistent', '/nonexistent/simde.h'),
+    IsolationUnavailableError,
+    'apt install',
+  )
+  for (const word of ['cmake', 'make', 'a C compiler', '/nonexistent/simde.h', "runtime: 'deno'"]) {
+    assert(error.message.includes(word), word)
+  }
+})
 
 Deno.test('buildLibrary is given up when it is told so, and cargo with it', () =>
   withWorkspace(`${SCRIPT}exec sleep 30\n`, async ({ options, lines }) => {
@@ -113,7 +150,10 @@ Deno.test('buildLibrary is given up when it is told so, and cargo with it', () =
 
 Deno.test('a terminal shows one line that changes', () => {
   const written: string[] = []
-  const progress = new BuildProgress({ terminal: true, write: (text) => void written.push(text) })
+  const progress = new BuildProgress('the virtual machines', 'a minute or two', {
+    terminal: true,
+    write: (text) => void written.push(text),
+  })
   progress.line('   Compiling libc v0.2.0')
   progress.line('    Building [>     ] 1/40: libc')
   progress.line('    Building [>     ] 2/40: vmm')

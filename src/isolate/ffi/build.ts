@@ -1,244 +1,26 @@
-/**
- * The library's file: found by a hash of the Rust sources in its name, built when there is none of that name. So a library is
- * never older than its sources, and one that is in use is never written to.
- */
-import { fromFileUrl, join } from '@std/path'
-import { BuildProgress, type ProgressSink } from './build_progress.ts'
-import { type Cargo, findCargo, ToolchainError } from './toolchain.ts'
+/** The library's file, built when there is none that fits the sources. */
+import { type Artifact, buildArtifact, type BuildOptions } from './cargo_build.ts'
 
-/** The library could not be built; the message says what to do. `output` ends with cargo's last words. */
-export class NativeBuildError extends Error {
-  override readonly name = 'NativeBuildError'
-  readonly output: string
-
-  constructor(message: string, output = '', options?: ErrorOptions) {
-    super(output === '' ? message : `${message}\n${output}`, options)
-    this.output = output
-  }
-}
-
-/** Where and how {@link buildLibrary} builds. */
-export interface BuildOptions {
-  /** The Cargo workspace; default that of this checkout. */
-  readonly folder?: string
-  /** Default: the variable CARGO_TARGET_DIR, or `target` in the workspace. */
-  readonly targetFolder?: string
-  /** The cargo to call; default what {@link findCargo} finds. */
-  readonly cargo?: Pick<Cargo, 'command' | 'env'>
-  /** Where the progress is shown; default the standard error. */
-  readonly sink?: ProgressSink
-  /** Called when something has to be built. */
-  readonly onBuild?: () => void
-  /** Gives the build up. */
-  readonly signal?: AbortSignal
-}
+export { type BuildOptions, NativeBuildError } from './cargo_build.ts'
 
 /** The crates of the library, folders of the workspace; a test compares them with the manifests. */
 export const CRATES = ['ffi', 'guard', 'linux', 'pool', 'vmm', 'wire'] as const
 
-const CRATE = 'mayfly-ffi'
-const FILE = 'libmayfly_ffi.so'
-const BUILD_MS = 20 * 60_000
-const LAST_LINES = 30
-
-/** The path of a library that fits the sources; builds it if need be. Rejects with {@link NativeBuildError}. */
-export async function buildLibrary(options: BuildOptions = {}): Promise<string> {
-  const folder = options.folder ?? nativeFolder()
-  const release = join(targetFolder(folder, options.targetFolder), 'release')
-  const kept = join(release, 'mayfly')
-  const name = `libmayfly-${(await hashSources(folder)).slice(0, 16)}.so`
-  const path = join(kept, name)
-  if (await isFile(path)) return path
-  const cargo = options.cargo ?? await findCargo().catch(refuse)
-  options.onBuild?.()
-  const progress = new BuildProgress(options.sink)
-  let how = 'failed after'
-  try {
-    await runCargo(cargo, folder, options, progress)
-    how = 'took'
-  } finally {
-    progress.done(options.signal?.aborted ? 'given up after' : how)
-  }
-  await Deno.mkdir(kept, { recursive: true })
-  const draft = join(kept, `${crypto.randomUUID()}.draft`)
-  try {
-    await Deno.copyFile(join(release, FILE), draft)
-    await Deno.rename(draft, path)
-  } catch (error) {
-    await Deno.remove(draft).catch(() => {})
-    throw new NativeBuildError(`Cannot keep the library ${path}: want a folder that can be written`, '', {
-      cause: error,
-    })
-  }
-  await removeOld(kept, name)
-  return path
+export const LIBRARY: Artifact = {
+  what: 'the virtual machines',
+  takes: 'a minute or two',
+  name: ['libmayfly-', '.so'],
+  workspace: '',
+  sources: [
+    'Cargo.lock',
+    'Cargo.toml',
+    ...CRATES.flatMap((crate) => [`${crate}/Cargo.toml`, `${crate}/src/`, `${crate}/build.rs?`]),
+  ],
+  args: ['--package', 'mayfly-ffi'],
+  output: 'release/libmayfly_ffi.so',
 }
 
-/** SHA-256 of all that the library is made of, as hex digits. */
-export async function hashSources(folder: string): Promise<string> {
-  const paths = ['Cargo.lock', 'Cargo.toml']
-  for (const crate of CRATES) {
-    paths.push(join(crate, 'Cargo.toml'), ...await listFiles(folder, join(crate, 'src')))
-    if (await isFile(join(folder, crate, 'build.rs'))) paths.push(join(crate, 'build.rs'))
-  }
-  const lines: string[] = []
-  for (const path of paths.sort()) {
-    lines.push(`${path} ${await digest(await readSource(join(folder, path)))}\n`)
-  }
-  return await digest(new TextEncoder().encode(lines.join('')))
-}
-
-function nativeFolder(): string {
-  const url = new URL('../../../native', import.meta.url)
-  if (url.protocol === 'file:') return fromFileUrl(url)
-  throw new NativeBuildError(
-    `Cannot build the virtual machines: their sources are at ${url}, want a checkout of Mayfly on this disk`,
-  )
-}
-
-function targetFolder(folder: string, given: string | undefined): string {
-  const target = given ?? Deno.env.get('CARGO_TARGET_DIR')
-  if (target === undefined || target === '') return join(folder, 'target')
-  return target.startsWith('/') ? target : join(folder, target)
-}
-
-function refuse(error: unknown): never {
-  if (!(error instanceof ToolchainError)) throw error
-  throw new NativeBuildError(`Cannot build the virtual machines: ${error.message}`, '', { cause: error })
-}
-
-async function runCargo(
-  cargo: Pick<Cargo, 'command' | 'env'>,
-  folder: string,
-  { targetFolder: target, signal }: BuildOptions,
-  progress: BuildProgress,
-): Promise<void> {
-  signal?.throwIfAborted()
-  const child = spawnCargo(cargo, folder, target)
-  let ended = false
-  const stop = () => {
-    try {
-      if (!ended) child.kill('SIGTERM')
-    } catch (error) {
-      // It ended just now.
-      if (!(error instanceof TypeError)) throw error
-    }
-  }
-  const deadline = setTimeout(stop, BUILD_MS)
-  signal?.addEventListener('abort', stop)
-  try {
-    const last: string[] = []
-    let rest = ''
-    for await (const chunk of child.stderr.pipeThrough(new TextDecoderStream())) {
-      // Cargo writes its bar again and again, each time from the beginning of the line.
-      const lines = (rest + chunk).split(/[\r\n]/)
-      rest = lines.pop() ?? ''
-      for (const line of lines) {
-        progress.line(line)
-        if (line.trim() === '' || BAR_LINE.test(line)) continue
-        last.push(line)
-        if (last.length > LAST_LINES) last.shift()
-      }
-    }
-    const { success, code, signal: killer } = await child.status
-    ended = true
-    if (success) return
-    // Whoever ended it, by the terminal say, needs no report of what it did.
-    if (killer !== null) {
-      throw new NativeBuildError(`Cannot build the virtual machines: cargo was ended by ${killer}`)
-    }
-    throw toBuildError(`exit code ${code}`, [...last, rest].join('\n').trimEnd())
-  } finally {
-    clearTimeout(deadline)
-    signal?.removeEventListener('abort', stop)
-    stop()
-  }
-}
-
-const BAR_LINE = /^\s*(?:Building|Downloading) /
-
-function spawnCargo(
-  { command, env }: Pick<Cargo, 'command' | 'env'>,
-  folder: string,
-  target: string | undefined,
-): Deno.ChildProcess {
-  return new Deno.Command(command, {
-    args: ['build', '--release', '--locked', '--package', CRATE],
-    cwd: folder,
-    env: {
-      ...env,
-      CARGO_TERM_COLOR: 'never',
-      CARGO_TERM_PROGRESS_WHEN: 'always',
-      CARGO_TERM_PROGRESS_WIDTH: '80',
-      ...(target === undefined ? {} : { CARGO_TARGET_DIR: target }),
-    },
-    stdin: 'null',
-    stdout: 'null',
-    stderr: 'piped',
-  }).spawn()
-}
-
-/** The error of a cargo that failed, with the mend of what people meet most. */
-function toBuildError(how: string, output: string): NativeBuildError {
-  const mend = /linker `[^`]+` not found/.test(output)
-    ? 'install a C linker (Debian: apt install gcc libc6-dev)'
-    : /requires rustc|is not supported by the following package|edition2024/.test(output)
-    ? 'update Rust to 1.95 or later (rustup update)'
-    : /failed to (?:download|fetch|get)|Could not resolve host|network/.test(output)
-    ? 'cargo needs its registry once, or a filled cache'
-    : 'its last words follow'
-  return new NativeBuildError(`Cannot build the virtual machines: cargo ended with ${how}; ${mend}`, output)
-}
-
-/** Libraries of other sources; a process that has one loaded keeps it. */
-async function removeOld(folder: string, kept: string): Promise<void> {
-  for await (const { name } of Deno.readDir(folder)) {
-    if (/^libmayfly-[0-9a-f]{16}\.so$/.test(name) && name !== kept) {
-      await Deno.remove(join(folder, name)).catch(() => {})
-    }
-  }
-}
-
-async function listFiles(root: string, folder: string): Promise<string[]> {
-  const found: string[] = []
-  try {
-    for await (const entry of Deno.readDir(join(root, folder))) {
-      const path = join(folder, entry.name)
-      if (entry.isDirectory) found.push(...await listFiles(root, path))
-      else if (entry.isFile) found.push(path)
-    }
-  } catch (error) {
-    throw missing(join(root, folder), error)
-  }
-  return found
-}
-
-async function readSource(path: string): Promise<Uint8Array<ArrayBuffer>> {
-  try {
-    return await Deno.readFile(path)
-  } catch (error) {
-    throw missing(path, error)
-  }
-}
-
-function missing(path: string, cause: unknown): unknown {
-  if (!(cause instanceof Deno.errors.NotFound)) return cause
-  return new NativeBuildError(
-    `Cannot build the virtual machines: ${path} is not there, want the sources of Mayfly`,
-    '',
-    { cause },
-  )
-}
-
-async function digest(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex()
-}
-
-async function isFile(path: string): Promise<boolean> {
-  try {
-    return (await Deno.stat(path)).isFile
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false
-    throw error
-  }
+/** The path of a library that fits the sources; builds it if need be. Rejects with `NativeBuildError`. */
+export function buildLibrary(options: BuildOptions = {}): Promise<string> {
+  return buildArtifact(LIBRARY, options)
 }

@@ -8,21 +8,21 @@ export interface ProgressSink {
 
 /** Cargo's bar: `Building [==>   ] 12/57: libc, syn`. */
 const BAR = /^\s*Building \[.*\] (\d+)\/(\d+)/
-const WHAT = 'mayfly: building the virtual machines'
 /** Outside a terminal, a line each time that this share of the crates is done. */
 const SHARE = 1 / 4
 
 /** Turns cargo's lines into few. */
 export class BuildProgress {
+  readonly #what: string
   readonly #sink: ProgressSink
   readonly #begin = performance.now()
   #shown = 0
 
-  constructor(sink: ProgressSink = standardError()) {
+  /** `what` is built, which `takes` some time. */
+  constructor(what: string, takes: string, sink: ProgressSink = standardError()) {
+    this.#what = `mayfly: building ${what}`
     this.#sink = sink
-    sink.write(
-      `${WHAT}, once for these sources (cargo build --release); it takes a minute or two\n`,
-    )
+    sink.write(`${this.#what}, once for these sources (cargo build --release); it takes ${takes}\n`)
   }
 
   /** Takes one line of cargo's. */
@@ -30,7 +30,7 @@ export class BuildProgress {
     const bar = BAR.exec(text)
     if (bar !== null) this.#count(Number(bar[1]), Number(bar[2]))
     else if (text.includes('Blocking waiting for file lock')) {
-      this.#say(`${WHAT}: another process builds them, waiting for it`)
+      this.#say(`${this.#what}: another process builds them, waiting for it`)
     }
   }
 
@@ -38,13 +38,13 @@ export class BuildProgress {
   done(how: string): void {
     const seconds = Math.round((performance.now() - this.#begin) / 1000)
     const { terminal, write } = this.#sink
-    write(`${terminal ? '\r\x1b[K' : ''}${WHAT} ${how} ${seconds} s\n`)
+    write(`${terminal ? '\r\x1b[K' : ''}${this.#what} ${how} ${seconds} s\n`)
   }
 
   #count(done: number, all: number): void {
     if (!this.#sink.terminal && done / all < this.#shown + SHARE) return
     this.#shown = done / all
-    this.#say(`${WHAT}: ${done} of ${all} crates`)
+    this.#say(`${this.#what}: ${done} of ${all} crates`)
   }
 
   #say(text: string): void {

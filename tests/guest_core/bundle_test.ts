@@ -1,0 +1,22 @@
+/** The surface as the file that a guest loads. */
+import { assert, assertEquals } from '@std/assert'
+import { stopBundler } from '../../src/isolate/compiler.ts'
+import { bundleSurface } from '../../src/isolate/core_surface.ts'
+
+Deno.test({
+  name: 'bundleSurface gives one module without imports, the same one each time',
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    try {
+      const first = await bundleSurface()
+      const code = new TextDecoder().decode(first)
+      assert(first === await bundleSurface())
+      assertEquals(/^\s*(?:import|export)\b/m.test(code), false)
+      assert(code.includes('__mayfly') && !code.includes('native/guest-core/web/main.ts:'))
+      assert(first.length < 200_000, `${first.length} bytes`)
+    } finally {
+      await stopBundler()
+    }
+  },
+})
