@@ -16,6 +16,9 @@ export function toHooks(bus: EventBus): IsolationHooks {
       const metadata = toMetadata(program, completion)
       emit(bus, 'isolate:complete', message === '' ? metadata : { ...metadata, reason: message })
     },
+    lost: (program, completion) => {
+      if (wants(bus, 'isolate:lost')) emit(bus, 'isolate:lost', toMetadata(program, completion))
+    },
     ended: (program, completion, { kind, ...why }) => {
       const event = `isolate:${kind}` as const
       if (wants(bus, event)) emit(bus, event, { ...toMetadata(program, completion), ...why })
@@ -28,14 +31,14 @@ export function toHooks(bus: EventBus): IsolationHooks {
 }
 
 function toMetadata(program: string, completion: Completion): IsolateMetadata {
-  const { worker, queueUs, runUs, resetUs, exits, dirtyPages } = completion
+  const { worker, queueUs, runUs, exits, reset } = completion
   return {
     program,
     vm: worker,
     queueMicros: queueUs,
     runMicros: runUs,
-    resetMicros: resetUs,
+    resetMicros: reset.us,
     exits,
-    dirtyPages,
+    dirtyPages: reset.dirtyPages,
   }
 }

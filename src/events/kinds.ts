@@ -106,6 +106,7 @@ export interface LifecycleEventMap {
   'isolate:timeout': IsolateMetadata
   'isolate:memory': IsolateMetadata
   'isolate:crash': IsolateMetadata
+  'isolate:lost': IsolateMetadata
   'isolate:rejected': IsolateMetadata
   'isolate:denied': IsolateMetadata
   'isolate:unavailable': UnavailableMetadata
@@ -161,6 +162,7 @@ export const LIFECYCLE_KINDS: readonly LifecycleKind[] = Object.freeze(
     'isolate:timeout',
     'isolate:memory',
     'isolate:crash',
+    'isolate:lost',
     'isolate:rejected',
     'isolate:denied',
     'isolate:unavailable',

@@ -26,8 +26,10 @@ import { FrameError, HEADER_MAX } from './wire.ts'
 export interface IsolationHooks {
   boot?: (program: string) => void
   ready?: (program: string, how: Pick<BootedProgram, 'bootMs' | 'settled'>) => void
-  /** Every request that came out of a machine, with how it ended. */
+  /** Every request that came out of a machine, with how it ended, once its machine is reset: often after its answer. */
   complete?: (program: string, completion: Completion) => void
+  /** After it, for one whose machine was lost in the request or in the reset, and is made anew. */
+  lost?: (program: string, completion: Completion) => void
   /** After it, for one that ended without its handler's answer. */
   ended?: (program: string, completion: Completion, ending: Ending) => void
   /** After it, for each thing that the request was denied. */
@@ -139,23 +141,28 @@ export async function runIsolated(
   const { plan } = handler.program
   const completion = await submit(isolation, handler, frame)
   const { hooks } = isolation.options
-  hooks.complete?.(plan.id, completion)
+  const { reset } = completion
+  reset.whenOver(() => {
+    hooks.complete?.(plan.id, completion)
+    if (reset.state === 'lost') hooks.lost?.(plan.id, completion)
+  })
   if (completion.log.length > 0) writeLog(handler, completion)
   if (completion.denials.length > 0 || completion.logDropped > 0) {
+    await reset.over()
     for (const denied of deniedOf(plan.options, completion)) hooks.denied?.(plan.id, completion, denied)
   }
   if (completion.outcome !== 'answered') {
-    hooks.ended?.(plan.id, completion, endingOf(plan.options, completion))
+    await tellEnding(hooks, plan, completion, endingOf(plan.options, completion))
     throw outcomeError(plan.options, completion)
   }
   try {
     const limits = { header: HEADER_MAX, body: plan.options.outputBytes }
     const answer = decodeResponse(completion.frame, limits)
-    if (answer.head.over === true) hooks.ended?.(plan.id, completion, outputEnding(plan.options))
+    if (answer.head.over === true) await tellEnding(hooks, plan, completion, outputEnding(plan.options))
     return await toResponse(ctx, answer, plan.stacks)
   } catch (error) {
     if (error instanceof FrameError || error instanceof AnswerError) {
-      hooks.ended?.(plan.id, completion, { kind: 'crash', reason: error.message })
+      await tellEnding(hooks, plan, completion, { kind: 'crash', reason: error.message })
       throw new HttpError(502, 'The isolated handler gave no valid answer', {
         type: 'isolation-crash',
         cause: error,
@@ -163,6 +170,17 @@ export async function runIsolated(
     }
     throw error
   }
+}
+
+/** Tells how a request ended, after `complete`: an answer that stands need not wait for the reset, and this one does not. */
+async function tellEnding(
+  hooks: IsolationHooks,
+  { id }: Program,
+  completion: Completion,
+  ending: Ending,
+): Promise<void> {
+  await completion.reset.over()
+  hooks.ended?.(id, completion, ending)
 }
 
 async function submit(

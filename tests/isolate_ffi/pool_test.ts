@@ -57,8 +57,10 @@ testWith(
       for (let round = 0; round < 5; round++) {
         const done = await pool.submit(program, ask('count'), SLOW)
         assertEquals([done.outcome, bodyOf(done.frame), done.message], ['answered', '1', ''])
-        assert(done.runUs > 0 && done.resetUs > 0 && done.queueUs >= 0)
-        assert(done.exits >= 1 && done.dirtyPages >= 1 && done.worker < 2, JSON.stringify(done))
+        await done.reset.over()
+        const { state, us, dirtyPages } = done.reset
+        assert(done.runUs > 0 && state === 'clean' && us > 0 && done.queueUs >= 0)
+        assert(done.exits >= 1 && dirtyPages >= 1 && done.worker < 2, JSON.stringify(done))
       }
       const log = await pool.submit(program, ask('log'), SLOW)
       assertEquals([told(log), new TextDecoder().decode(log.log)], ['logged', 'a line\n'])

@@ -1,6 +1,7 @@
 /** What requests meet before the machines run, and where they cannot. */
 import { assertEquals, assertMatch, assertStringIncludes } from '@std/assert'
 import { NativeBuildError } from '../../src/isolate/ffi/build.ts'
+import { MachineReset } from '../../src/isolate/ffi/machine_reset.ts'
 import type { BootedProgram, Completion, Machines, MachinesOptions } from '../../src/isolate/machines.ts'
 import type { Program } from '../../src/isolate/program.ts'
 import { makeFrame, RESPONSE } from '../../src/isolate/wire.ts'
@@ -39,7 +40,8 @@ class ScriptedMachines implements Machines {
   submit(_program: BootedProgram, frame: Uint8Array<ArrayBuffer>): Promise<Completion> {
     if (new TextDecoder().decode(frame).includes('for-ever')) return new Promise(() => {})
     const none = new Uint8Array(0)
-    const times = { queueUs: 0, runUs: 1, resetUs: 1, exits: 1, dirtyPages: 1, worker: 0 }
+    const reset = new MachineReset('clean', 1, 1)
+    const times = { queueUs: 0, runUs: 1, exits: 1, reset, worker: 0 }
     const answered = { outcome: 'answered', frame: toFrame({ status: 200, headers: [] }, 'done') } as const
     return Promise.resolve({
       ...answered,

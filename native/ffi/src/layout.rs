@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::mem::{offset_of, size_of};
 
-use mayfly_pool::Outcome;
+use mayfly_pool::{MachineState, Outcome};
 
 use crate::abi::{STATUSES, numbers};
 
@@ -49,6 +49,18 @@ numbers! {
     }
 }
 
+numbers! {
+    /// What became of the machine of a request.
+    MachineCode: u32, MACHINES {
+        /// It serves the next one.
+        Clean = 0 "clean",
+        /// It is reset after the answer: a [`Reset`] follows.
+        Resetting = 1 "resetting",
+        /// It was lost, and another is forked.
+        Lost = 2 "lost",
+    }
+}
+
 /// A flag of a submission: keep the program's state instead of resetting it.
 pub const KEEP: u32 = 1;
 /// A flag of a submission: compare the machine with its snapshot afterwards.
@@ -69,11 +81,11 @@ pub struct Completion {
     pub queue_us: f64,
     /// Microseconds from entering the machine to the answer.
     pub run_us: f64,
-    /// Microseconds until the machine was clean.
+    /// Microseconds until the machine was clean; 0 while it is not.
     pub reset_us: f64,
     /// Times that the guest left ring 3, up to the most that fits.
     pub exits: u32,
-    /// Pages that the reset put back.
+    /// Pages that the reset put back; 0 while it is under way.
     pub dirty_pages: u32,
     /// Length of the response frame.
     pub response_bytes: u32,
@@ -89,6 +101,22 @@ pub struct Completion {
     pub denials_bytes: u32,
     /// Bytes of its log that were over the limit, up to the most that fits.
     pub log_dropped: u32,
+    /// A [`MachineCode`].
+    pub machine: u32,
+}
+
+/// A reset that ended after its request was answered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Reset {
+    /// Microseconds until the machine was clean, or given up.
+    pub reset_us: f64,
+    /// The request's ticket, which may be released by now.
+    pub ticket: i32,
+    /// Pages that were put back.
+    pub dirty_pages: u32,
+    /// A [`MachineCode`].
+    pub machine: u32,
     /// Always 0.
     pub reserved: u32,
 }
@@ -110,25 +138,36 @@ const _: () = {
     assert!(offset_of!(Completion, worker) == 56, "{}", SEE);
     assert!(offset_of!(Completion, denials_bytes) == 60, "{}", SEE);
     assert!(offset_of!(Completion, log_dropped) == 64, "{}", SEE);
-    assert!(offset_of!(Completion, reserved) == 68, "{}", SEE);
+    assert!(offset_of!(Completion, machine) == 68, "{}", SEE);
+    assert!(size_of::<Reset>() == 24, "{}", SEE);
+    assert!(offset_of!(Reset, reset_us) == 0, "{}", SEE);
+    assert!(offset_of!(Reset, ticket) == 8, "{}", SEE);
+    assert!(offset_of!(Reset, dirty_pages) == 12, "{}", SEE);
+    assert!(offset_of!(Reset, machine) == 16, "{}", SEE);
+    assert!(offset_of!(Reset, reserved) == 20, "{}", SEE);
 };
 
 /// Names, offsets and types, in their order.
 macro_rules! fields {
-    ($($name:ident: $type:ty),* $(,)?) => {
-        /// The fields of [`Completion`] for the description of the ABI.
-        const FIELDS: &[(&str, usize, &str)] = &[$((stringify!($name), offset_of!(Completion, $name), stringify!($type))),*];
+    ($structure:ident, $table:ident { $($name:ident: $type:ty),* $(,)? }) => {
+        /// The fields for the description of the ABI.
+        const $table: &[(&str, usize, &str)] = &[$((stringify!($name), offset_of!($structure, $name), stringify!($type))),*];
 
         /// Does not compile when a type above is not the field's.
-        const fn _same_types(c: &Completion) {
-            $(let _: &$type = &c.$name;)*
-        }
+        const _: fn(&$structure) = |s| {
+            $(let _: &$type = &s.$name;)*
+        };
     };
 }
 fields! {
-    ticket: i32, outcome: u32, queue_us: f64, run_us: f64, reset_us: f64, exits: u32, dirty_pages: u32,
-    response_bytes: u32, log_bytes: u32, message_bytes: u32, detail: i32, worker: u32,
-    denials_bytes: u32, log_dropped: u32, reserved: u32,
+    Completion, COMPLETION {
+        ticket: i32, outcome: u32, queue_us: f64, run_us: f64, reset_us: f64, exits: u32, dirty_pages: u32,
+        response_bytes: u32, log_bytes: u32, message_bytes: u32, detail: i32, worker: u32,
+        denials_bytes: u32, log_dropped: u32, machine: u32,
+    }
+}
+fields! {
+    Reset, RESET { reset_us: f64, ticket: i32, dirty_pages: u32, machine: u32, reserved: u32 }
 }
 
 /// Code and detail of an outcome.
@@ -145,6 +184,15 @@ pub fn encode_outcome(outcome: &Outcome) -> (OutcomeCode, i32) {
         Outcome::Failed(_) => (OutcomeCode::Failed, 0),
         Outcome::CallsOver => (OutcomeCode::Calls, 0),
         Outcome::CpuOver => (OutcomeCode::Cpu, 0),
+    }
+}
+
+/// Code of a machine's state.
+pub fn encode_machine(machine: MachineState) -> MachineCode {
+    match machine {
+        MachineState::Clean => MachineCode::Clean,
+        MachineState::Resetting => MachineCode::Resetting,
+        MachineState::Lost => MachineCode::Lost,
     }
 }
 
@@ -170,11 +218,21 @@ pub fn describe(pointers: Pointers) -> String {
         let parameters: Vec<&str> = f.parameters.iter().map(write).collect();
         let _ = writeln!(text, "fn {}({}) -> i32", f.name, parameters.join(", "));
     }
-    let _ = writeln!(text, "struct Completion {}", size_of::<Completion>());
-    for (name, offset, kind) in FIELDS {
-        let _ = writeln!(text, "  {offset} {name}: {kind}");
+    for (name, size, fields) in [
+        ("Completion", size_of::<Completion>(), COMPLETION),
+        ("Reset", size_of::<Reset>(), RESET),
+    ] {
+        let _ = writeln!(text, "struct {name} {size}");
+        for (name, offset, kind) in fields {
+            let _ = writeln!(text, "  {offset} {name}: {kind}");
+        }
     }
-    for (title, table) in [("status", STATUSES), ("outcome", OUTCOMES), ("part", PARTS)] {
+    for (title, table) in [
+        ("status", STATUSES),
+        ("outcome", OUTCOMES),
+        ("part", PARTS),
+        ("machine", MACHINES),
+    ] {
         for (name, value) in table {
             let _ = writeln!(text, "{title} {name} = {value}");
         }

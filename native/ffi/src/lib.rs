@@ -4,7 +4,7 @@
 //! mayfly_program_boot ── mayfly_program_wait ──> program handle
 //! mayfly_pool_start ──> pool handle
 //!    mayfly_submit (never blocks) ──> ticket ... mayfly_wait (blocks, one at a time) or mayfly_poll ──> tickets that are done
-//!    mayfly_read, mayfly_release
+//!    mayfly_read, mayfly_take; mayfly_resets
 //! mayfly_pool_stop, mayfly_pool_free, mayfly_program_free
 //! ```
 //!
@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use abi::{Fault, Status, bytes_in, bytes_out, count, exports, fault};
-use layout::{CHECK, Completion, KEEP, LINE_SHIFT, Part, Pointers};
+use layout::{CHECK, Completion, KEEP, LINE_SHIFT, Part, Pointers, Reset};
 use pool::TicketPool;
 use program::BootedProgram;
 use registry::Registry;
@@ -185,27 +185,37 @@ exports! {
         POOLS.get(pool)?.read(ticket, part, |found| unsafe { bytes_out(found, bytes, capacity) })?
     }
 
-    /// Forgets a request that is done; its ticket is not valid any more.
-    fn mayfly_release(pool: i32, ticket: i32) {
-        POOLS.get(pool)?.release(ticket)?;
-        Ok(0)
+    /// Copies the response of a request that is done, which is nothing without an answer, and forgets the request: its ticket is
+    /// not valid any more.
+    fn mayfly_take(pool: i32, ticket: i32, bytes: *mut u8, capacity: u32) {
+        // SAFETY: the caller's promise.
+        POOLS.get(pool)?.take_response(ticket, |found| unsafe { bytes_out(found, bytes, capacity) })?
+    }
+
+    /// Resets that ended since the last call, of requests that were done before; gives their number. Never blocks. After a
+    /// `mayfly_wait` that gave 0 because the pool was stopped, all have ended.
+    fn mayfly_resets(pool: i32, resets: *mut Reset, capacity: u32) {
+        let room = room_for(resets, capacity)?;
+        let ended = POOLS.get(pool)?.resets(room);
+        // SAFETY: `resets` gives at most as many as there is room for.
+        unsafe { hand_out(&ended, resets) }
     }
 }
 
-fn room_for(completions: *mut Completion, capacity: u32) -> Result<usize, Fault> {
-    if completions.is_null() || capacity == 0 {
-        let text = format!("wait for completions: room for {capacity} at {completions:?}, want room");
+fn room_for<T>(records: *mut T, capacity: u32) -> Result<usize, Fault> {
+    if records.is_null() || capacity == 0 {
+        let text = format!("ask for what is done: room for {capacity} at {records:?}, want room");
         return Err(fault(Status::BadArgument, text));
     }
     Ok(capacity as usize)
 }
 
 /// # Safety
-/// `completions` has room for all of `done`.
-unsafe fn hand_out(done: &[Completion], completions: *mut Completion) -> Result<i32, Fault> {
-    for (i, completion) in done.iter().enumerate() {
+/// `records` has room for all of `done`.
+unsafe fn hand_out<T: Copy>(done: &[T], records: *mut T) -> Result<i32, Fault> {
+    for (i, record) in done.iter().enumerate() {
         // SAFETY: the caller's promise; alignment is not needed.
-        unsafe { completions.add(i).write_unaligned(*completion) };
+        unsafe { records.add(i).write_unaligned(*record) };
     }
     Ok(count(done.len()))
 }
@@ -266,7 +276,16 @@ mod tests {
                 mayfly_read(pool, 0, 4, text.as_mut_ptr(), 512),
                 Status::BadArgument as i32
             );
-            assert_eq!(mayfly_release(pool, 0), Status::BadTicket as i32);
+            assert_eq!(
+                mayfly_take(pool, 0, text.as_mut_ptr(), 512),
+                Status::BadTicket as i32
+            );
+            let mut resets = [const { std::mem::MaybeUninit::<Reset>::uninit() }; 2];
+            assert_eq!(mayfly_resets(pool, resets.as_mut_ptr().cast(), 2), 0);
+            assert_eq!(
+                mayfly_resets(pool, resets.as_mut_ptr().cast(), 0),
+                Status::BadArgument as i32
+            );
             assert_eq!((mayfly_pool_stop(pool), mayfly_pool_stop(pool)), (0, 0));
             assert_eq!((mayfly_pool_free(pool), mayfly_pool_free(pool)), (0, 0));
             assert_eq!(mayfly_pool_stop(pool), Status::BadHandle as i32);

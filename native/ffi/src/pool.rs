@@ -9,7 +9,7 @@ use mayfly_pool::{self as native, Denial, Job, Outcome, Pool, Program, Refused, 
 
 use crate::abi::{Fault, Status, fault};
 use crate::json::{micros, object, string};
-use crate::layout::{Completion, Part, encode_outcome};
+use crate::layout::{Completion, Part, Reset, encode_machine, encode_outcome};
 use crate::tickets::{Finished, SLOTS_MAX, Tickets};
 
 /// Most worker threads.
@@ -39,7 +39,7 @@ impl TicketPool {
             );
             return Err(fault(Status::BadArgument, text));
         }
-        let pool = Pool::start(workers as usize, queue as usize)
+        let pool = Pool::start_early(workers as usize, queue as usize)
             .map_err(|e| fault(Status::System, format!("start a pool's threads: {e}")))?;
         // Those that wait, those that run, and twice as many again that are done and not read.
         let most = 3 * (queue + workers) as usize;
@@ -126,9 +126,19 @@ impl TicketPool {
         }))
     }
 
-    /// Forgets a request that is done.
-    pub fn release(&self, ticket: i32) -> Result<(), Fault> {
-        self.tickets().release(ticket)
+    /// Runs `reader` with the response of a request that is done, and forgets the request.
+    pub fn take_response<T>(&self, ticket: i32, reader: impl FnOnce(&[u8]) -> T) -> Result<T, Fault> {
+        let mut tickets = self.tickets();
+        let read = reader(&tickets.finished(ticket)?.response);
+        tickets.release(ticket)?;
+        Ok(read)
+    }
+
+    /// Resets that ended after their requests were answered. Never waits.
+    pub fn resets(&self, most: usize) -> Vec<Reset> {
+        let mut resets = Vec::new();
+        self.pool.take_resets(&mut resets, most.min(BATCH_MAX));
+        resets.into_iter().map(encode_reset).collect()
     }
 
     /// The pool itself.
@@ -195,7 +205,6 @@ fn take_in(tickets: &mut Tickets, done: native::Completion) -> Result<Completion
     } = done.traces;
     let denials = tell_denials(&denials);
     let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-    let least = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
     let completion = Completion {
         ticket,
         outcome: outcome as u32,
@@ -211,7 +220,7 @@ fn take_in(tickets: &mut Tickets, done: native::Completion) -> Result<Completion
         worker: number(done.worker),
         denials_bytes: number(denials.len()),
         log_dropped: least(log_dropped),
-        reserved: 0,
+        machine: encode_machine(done.machine) as u32,
     };
     tickets.finish(
         ticket,
@@ -223,6 +232,21 @@ fn take_in(tickets: &mut Tickets, done: native::Completion) -> Result<Completion
         },
     )?;
     Ok(completion)
+}
+
+fn encode_reset(reset: native::Reset) -> Reset {
+    Reset {
+        reset_us: reset.reset_ns as f64 / 1e3,
+        ticket: i32::try_from(reset.id).unwrap_or(-1),
+        dirty_pages: least(reset.dirty_pages),
+        machine: encode_machine(reset.machine) as u32,
+        reserved: 0,
+    }
+}
+
+/// The number, or the most that fits.
+fn least(n: u64) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
 }
 
 /// Nothing for a request that was refused nothing.
@@ -242,7 +266,7 @@ fn tell_denials(denials: &[Denial]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use mayfly_pool::{Reason, RequestStats};
+    use mayfly_pool::{MachineState, Reason, RequestStats};
 
     use super::*;
 
@@ -270,6 +294,7 @@ mod tests {
                 }],
             },
             stats,
+            machine: MachineState::Lost,
             worker: 1,
         };
         let first = take_in(&mut tickets, done(a, Outcome::Answered(vec![5; 9]))).unwrap();
@@ -282,6 +307,7 @@ mod tests {
             (first.exits, first.dirty_pages, first.log_bytes, first.worker),
             (u32::MAX, 31, 4, 1)
         );
+        assert_eq!(first.machine, 2);
         let denials = r#"[{"call":"socket","reason":"network","times":3}]"#;
         assert_eq!(
             (first.denials_bytes as usize, first.log_dropped),
@@ -293,6 +319,18 @@ mod tests {
         let failed = take_in(&mut tickets, done(b, Outcome::Failed("why".into()))).unwrap();
         assert_eq!((failed.message_bytes, failed.outcome), (3, 8));
         assert_eq!(tickets.finished(b).unwrap().message, "why");
+    }
+
+    #[test]
+    fn resets_carry_all_that_the_pool_told() {
+        let reset = encode_reset(native::Reset {
+            id: 65_537,
+            reset_ns: 1500,
+            dirty_pages: u64::MAX,
+            machine: MachineState::Clean,
+        });
+        assert_eq!((reset.ticket, reset.reset_us), (65_537, 1.5));
+        assert_eq!((reset.dirty_pages, reset.machine), (u32::MAX, 0));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod tests;
 
 use std::arch::asm;
+use std::cell::{Cell, RefCell};
 use std::sync::Mutex;
 
 use mayfly_wire::HEAD_BYTES;
@@ -10,19 +11,40 @@ use mayfly_wire::HEAD_BYTES;
 /// What the worker got when it tried to read a file of the host.
 pub(crate) static FILE_READ: Mutex<Option<std::io::Result<Vec<u8>>>> = Mutex::new(None);
 
-/// Does what the frame's header says.
+thread_local! {
+    /// What happens in the reset of the request that this worker took last.
+    static IN_RESET: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    /// Its next reset fails.
+    static FAILS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does what the frame's header says, now or in the reset.
 pub(crate) fn act_on(frame: &[u8]) {
+    let header = frame.get(HEAD_BYTES..).unwrap_or_default();
+    IN_RESET.set(header.strip_prefix(b"reset ").unwrap_or_default().to_vec());
     match frame.get(HEAD_BYTES..) {
         Some(b"segv") => injected_segv(),
         Some(b"ill") => injected_illegal_instruction(),
         Some(b"call") => injected_socket(),
         Some(b"exec") => injected_execve(),
         Some(b"panic") => injected_panic(),
+        Some(b"fail") => FAILS.set(true),
         Some(b"file") => {
             *FILE_READ.lock().unwrap() = Some(std::fs::read("/proc/self/environ"));
         }
         _ => {}
     }
+}
+
+/// Does what the header said is to happen in the reset.
+pub(crate) fn act_in_reset() {
+    let what = IN_RESET.take();
+    act_on(&[&[0; HEAD_BYTES][..], &what].concat());
+}
+
+/// Whether the reset that begins now is to fail.
+pub(crate) fn fails_reset() -> bool {
+    FAILS.take()
 }
 
 #[inline(never)]

@@ -9,7 +9,7 @@ use mayfly_vmm::{Alarm, Error, Holdings, ResetReport, Survival, monotonic_ns};
 
 use crate::deadlines::Deadlines;
 use crate::machine::Guest;
-use crate::outcome::{Outcome, RequestStats};
+use crate::outcome::Outcome;
 use crate::program::{Program, begin_request};
 use crate::running::{Event, Running};
 
@@ -31,13 +31,16 @@ pub struct Traces {
     pub denials: Vec<Denial>,
 }
 
-/// What a request gave beside its outcome.
-#[derive(Debug, Default)]
-pub(crate) struct Handled {
+/// A request that ran: its machine is as it left it.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// An error means that the machine is lost.
+    pub outcome: mayfly_vmm::Result<Outcome>,
     pub traces: Traces,
-    pub stats: RequestStats,
-    /// The machine must not serve another request.
-    pub lost: bool,
+    pub run_ns: u64,
+    pub exits: u64,
+    /// Until when a program that keeps its state may take to settle.
+    pub settles_until: u64,
 }
 
 impl Instance {
@@ -154,48 +157,36 @@ impl Instance {
         self.reset().map(drop)
     }
 
-    /// A whole request with its times: run, then reset (or settled, with `keep`). With `check` the machine is then compared with
-    /// the snapshot, and a difference is an error.
-    pub(crate) fn serve(
-        &mut self,
-        frame: Vec<u8>,
-        alarm: &mut Alarm,
-        timeout_ns: u64,
-        keep: bool,
-        check: bool,
-    ) -> (mayfly_vmm::Result<Outcome>, Handled) {
+    /// Runs a request, with its times. [`Instance::clean`] follows unless the machine is lost.
+    pub(crate) fn run(&mut self, frame: Vec<u8>, alarm: &mut Alarm, timeout_ns: u64) -> Ran {
         let exits = self.exits();
         let begin = monotonic_ns();
         let deadline = begin.saturating_add(timeout_ns);
         let outcome = self.handle(frame, alarm, deadline);
-        let ran = monotonic_ns();
+        let ended = monotonic_ns();
         self.running.turns.restore();
-        let mut handled = Handled {
+        Ran {
+            outcome,
             traces: self.take_traces(),
-            lost: true,
-            ..Handled::default()
-        };
-        handled.stats.run_ns = ran - begin;
-        handled.stats.exits = self.exits() - exits;
-        let Ok(outcome) = outcome else {
-            return (outcome, handled);
-        };
-        let kept = keep && matches!(outcome, Outcome::Answered(_));
-        let clean = match kept.then(|| self.settle(alarm, deadline.max(ran + 100_000_000))) {
-            Some(Ok(true)) => Ok(ResetReport::default()),
+            run_ns: ended - begin,
+            exits: self.exits() - exits,
+            settles_until: deadline.max(ended + 100_000_000),
+        }
+    }
+
+    /// Readies the machine for the next request, and gives the pages that were put back: resets it, or with a time lets the program
+    /// settle until then. An error means that it is lost.
+    pub(crate) fn clean(&mut self, alarm: &mut Alarm, settles_until: Option<u64>) -> mayfly_vmm::Result<u64> {
+        #[cfg(test)]
+        if crate::injected::fails_reset() {
+            return Err(Error::Impure {
+                what: "it was injected".into(),
+            });
+        }
+        match settles_until.map(|until| self.settle(alarm, until)) {
+            Some(Ok(true)) => Ok(0),
             Some(Err(e)) => Err(e),
-            Some(Ok(false)) | None => self.reset(),
-        };
-        handled.stats.reset_ns = monotonic_ns() - ran;
-        if let Ok(report) = clean {
-            handled.stats.dirty_pages = report.pages;
-            handled.lost = false;
+            Some(Ok(false)) | None => self.reset().map(|report| report.pages),
         }
-        if check && let Err(e) = self.check() {
-            handled.lost = true;
-            return (Err(e), handled);
-        }
-        // Without a clean machine the answer is right all the same: it came before.
-        (Ok(outcome), handled)
     }
 }

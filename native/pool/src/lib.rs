@@ -5,6 +5,7 @@
 //! Load ── Program::load ──> Program (what differs from the one that it was loaded into: its base)
 //!                              │
 //!   Pool::submit ── queue ── worker thread: Instance (fork) ── run ── reset ──> Completion ── Pool::fetch
+//!                                                              (or the completion first, and then the reset)
 //! ```
 
 mod booting;
@@ -45,7 +46,7 @@ pub use libraries::library_mounts;
 pub use machine::Guest;
 pub use mount::{Mount, MountError, Source};
 pub use outcome::{Outcome, RequestStats};
-pub use pool::{Completion, Job, Pool, PoolStats};
+pub use pool::{Completion, Job, MachineState, Pool, PoolStats, Reset};
 pub use program::{BootReport, Load, Program, Warmup, WarmupRequest};
 pub use queue::Refused;
 pub use running::{Event, Running};

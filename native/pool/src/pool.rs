@@ -10,7 +10,7 @@ use mayfly_vmm::monotonic_ns;
 use crate::instance::Traces;
 use crate::outcome::{Outcome, RequestStats};
 use crate::program::Program;
-use crate::queue::{Queue, Refused};
+use crate::queue::{Numbered, Queue, Refused};
 use crate::supervisor;
 use crate::worker::Seat;
 
@@ -42,10 +42,45 @@ pub struct Completion {
     pub outcome: Outcome,
     /// What else it left: its log, and what it was refused.
     pub traces: Traces,
-    /// Where its time went.
+    /// Where its time went; without the reset while the machine is [`MachineState::Resetting`].
     pub stats: RequestStats,
+    /// What became of its machine.
+    pub machine: MachineState,
     /// The worker that ran it.
     pub worker: usize,
+}
+
+impl Completion {
+    /// Takes in the reset that came after it.
+    pub(crate) fn fill(&mut self, reset: Reset) {
+        self.stats.reset_ns = reset.reset_ns;
+        self.stats.dirty_pages = reset.dirty_pages;
+        self.machine = reset.machine;
+    }
+}
+
+/// A machine after a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MachineState {
+    /// It serves the next one; or there was none.
+    Clean,
+    /// It was not clean yet when the request was completed: a [`Reset`] follows.
+    Resetting,
+    /// It was dropped, and another is forked.
+    Lost,
+}
+
+/// The reset after a request that was completed before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reset {
+    /// The job's number.
+    pub id: u64,
+    /// Nanoseconds until the machine was clean or given up; 0 after a crash.
+    pub reset_ns: u64,
+    /// Pages that were put back.
+    pub dirty_pages: u64,
+    /// Clean, or lost. The answer stands in any case: it was complete before.
+    pub machine: MachineState,
 }
 
 /// Counts since the pool started.
@@ -65,7 +100,7 @@ pub struct PoolStats {
     pub lost: u64,
     /// Workers that crashed, by a bug of ours.
     pub crashes: u64,
-    /// Sums over all requests.
+    /// Sums over all requests, and over the resets that have ended.
     pub total: RequestStats,
 }
 
@@ -105,15 +140,24 @@ pub(crate) enum Order {
     Retire(u64),
 }
 
+/// A job and when it came.
 pub(crate) struct Timed {
     pub job: Job,
     pub submitted: u64,
 }
 
+impl Numbered for Timed {
+    fn number(&self) -> u64 {
+        self.job.id
+    }
+}
+
 /// What the pool, its workers and their supervisor share.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub queue: Queue<Timed, Order, Completion>,
+    pub queue: Queue<Timed, Order, Completion, Reset>,
+    /// Answers are told before their machines are reset.
+    pub early: bool,
     stats: Mutex<PoolStats>,
     /// By worker.
     pub seats: Vec<Seat>,
@@ -123,6 +167,35 @@ impl Shared {
     /// No change leaves the counts half made.
     pub fn stats(&self) -> MutexGuard<'_, PoolStats> {
         self.stats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count(&self, done: &Completion) {
+        let mut stats = self.stats();
+        stats.count(&done.outcome, &done.traces, &done.stats);
+        stats.lost += u64::from(done.machine == MachineState::Lost);
+    }
+
+    /// Counts and tells a request whose machine is clean or lost.
+    pub fn complete(&self, done: Completion) {
+        self.count(&done);
+        self.queue.complete(done.worker, done);
+    }
+
+    /// The same for one whose machine is reset now.
+    pub fn answer(&self, done: Completion) {
+        self.count(&done);
+        self.queue.answer(done.worker, done);
+    }
+
+    /// Counts and tells its reset.
+    pub fn clean(&self, worker: usize, reset: Reset) {
+        {
+            let mut stats = self.stats();
+            stats.total.reset_ns += reset.reset_ns;
+            stats.total.dirty_pages += reset.dirty_pages;
+            stats.lost += u64::from(reset.machine == MachineState::Lost);
+        }
+        self.queue.clean(worker, reset, Completion::fill);
     }
 }
 
@@ -142,9 +215,20 @@ pub struct Pool {
 impl Pool {
     /// Starts `workers` threads; at most `queue` requests wait.
     pub fn start(workers: usize, queue: usize) -> std::io::Result<Pool> {
+        Pool::start_with(workers, queue, false)
+    }
+
+    /// The same, but answers are told before their machines are reset; [`Pool::take_resets`] tells the rest. Requests that keep
+    /// their state, are checked or end without an answer are told afterwards as ever.
+    pub fn start_early(workers: usize, queue: usize) -> std::io::Result<Pool> {
+        Pool::start_with(workers, queue, true)
+    }
+
+    fn start_with(workers: usize, queue: usize, early: bool) -> std::io::Result<Pool> {
         let workers = workers.max(1);
         let shared = Arc::new(Shared {
             queue: Queue::new(workers, queue.max(1)),
+            early,
             stats: Mutex::default(),
             seats: (0..workers).map(|_| Seat::default()).collect(),
         });
@@ -182,6 +266,12 @@ impl Pool {
         self.shared.queue.fetch_soon(into, most, longest)
     }
 
+    /// Moves up to `most` resets to `into` whose completions were fetched as [`MachineState::Resetting`], and gives how many. Never
+    /// waits. After [`Pool::close`] and a fetch of 0, all have come.
+    pub fn take_resets(&self, into: &mut Vec<Reset>, most: usize) -> usize {
+        self.shared.queue.take_resets(into, most)
+    }
+
     /// Waits for completions and moves up to `most` of them to `into`; returns how many, 0 when time is over or the pool is
     /// closed and empty.
     pub fn fetch(&self, into: &mut Vec<Completion>, most: usize, timeout: Duration) -> usize {
@@ -193,7 +283,7 @@ impl Pool {
         self.shared.queue.close();
     }
 
-    /// Requests that wait and requests that run.
+    /// Requests that wait, and those that run or whose machines are reset.
     pub fn load(&self) -> (usize, usize) {
         self.shared.queue.load()
     }

@@ -1,4 +1,10 @@
 //! Between the host's thread and the machines' threads: jobs in, completions out, both bounded.
+//!
+//! ```text
+//! submit -> lines -> take -> complete ---------------> done -> fetch
+//!                         -> answer -> (reset) -> clean: its figures go into the completion while that is in `done`,
+//!                                                 else -> resets -> take_resets
+//! ```
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -31,10 +37,27 @@ pub(crate) enum Work<J, O> {
     Order(O),
 }
 
-/// Jobs wait in lines for all workers ([`Lines`]); orders wait in a line of each worker's own and go first.
+/// A job's number, by which the pool's user knows it.
+pub(crate) trait Numbered {
+    fn number(&self) -> u64;
+}
+
+/// What a worker is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum At {
+    /// Nothing that anybody hears of.
+    Rest,
+    /// The job of this number.
+    Job(u64),
+    /// The reset after a job whose completion was told; `place` counts completions.
+    Reset { job: u64, place: u64 },
+}
+
+/// Jobs wait in lines for all workers ([`Lines`]); orders wait in a line of each worker's own and go first. `C` completes a job,
+/// `R` tells of a reset that came after its completion.
 #[derive(Debug)]
-pub(crate) struct Queue<J, O, C> {
-    state: Mutex<State<J, O, C>>,
+pub(crate) struct Queue<J, O, C, R> {
+    state: Mutex<State<J, O, C, R>>,
     /// Signalled when work arrives.
     work: Condvar,
     /// Signalled when a completion arrives.
@@ -49,21 +72,47 @@ pub(crate) struct Queue<J, O, C> {
 }
 
 #[derive(Debug)]
-struct State<J, O, C> {
+struct State<J, O, C, R> {
     jobs: Lines<J>,
     orders: Vec<VecDeque<O>>,
     done: VecDeque<C>,
+    /// Completions that left `done`.
+    fetched: u64,
+    resets: VecDeque<R>,
+    /// By worker.
+    at: Vec<At>,
+    /// Workers and fetchers that sleep: a signal to nobody would be a system call for nothing.
+    sleeping: usize,
+    fetching: usize,
     closed: bool,
     habit: Habit,
 }
 
-impl<J, O: Clone, C> Queue<J, O, C> {
+impl<J, O, C, R> State<J, O, C, R> {
+    fn drain(&mut self, into: &mut Vec<C>, most: usize) -> usize {
+        let n = self.done.len().min(most);
+        into.extend(self.done.drain(..n));
+        self.fetched += n as u64;
+        n
+    }
+
+    fn is_over(&self) -> bool {
+        self.closed && self.jobs.waiting() == 0 && self.jobs.running() == 0
+    }
+}
+
+impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
     pub fn new(workers: usize, capacity: usize) -> Self {
         let orders = (0..workers).map(|_| VecDeque::new()).collect();
         let state = State {
             jobs: Lines::new(workers, capacity),
             orders,
             done: VecDeque::new(),
+            fetched: 0,
+            resets: VecDeque::new(),
+            at: vec![At::Rest; workers],
+            sleeping: 0,
+            fetching: 0,
             closed: false,
             habit: Habit::default(),
         };
@@ -79,28 +128,27 @@ impl<J, O: Clone, C> Queue<J, O, C> {
     }
 
     /// Each critical section leaves the state whole, so a panic elsewhere in a holder's thread does not spoil it.
-    fn lock(&self) -> MutexGuard<'_, State<J, O, C>> {
+    fn lock(&self) -> MutexGuard<'_, State<J, O, C, R>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a job to a line. Completions that nobody fetched count as well, so a host that stops fetching stops submitting.
+    /// Adds a job to a line. What nobody fetched counts as well, so a host that stops fetching stops submitting.
     pub fn submit(&self, line: LineId, job: J) -> Result<(), (J, Refused)> {
         let mut state = self.lock();
         if state.closed {
             return Err((job, Refused::Closed));
         }
-        let unfetched = state
-            .done
-            .len()
-            .saturating_sub(self.capacity + state.orders.len());
+        let unfetched =
+            (state.done.len().max(state.resets.len())).saturating_sub(self.capacity + state.orders.len());
         if let Err(job) = state.jobs.add(line, job, unfetched, monotonic_ns()) {
             return Err((job, Refused::Full));
         }
         self.arrived.fetch_add(1, Ordering::Release);
         // Who spins looks at the jobs once more, under the lock, before it sleeps.
         let expected = state.jobs.waiting() == 1 && self.spinning.load(Ordering::Acquire);
+        let wakes = state.sleeping > 0 && !expected;
         drop(state);
-        if !expected {
+        if wakes {
             self.work.notify_one();
         }
         Ok(())
@@ -131,6 +179,7 @@ impl<J, O: Clone, C> Queue<J, O, C> {
                 if let Some(since) = idle_since {
                     state.habit.learn(Instant::elapsed(&since));
                 }
+                state.at[worker] = At::Job(job.number());
                 return Some(Work::Job(job));
             }
             if closed {
@@ -149,23 +198,75 @@ impl<J, O: Clone, C> Queue<J, O, C> {
                     continue;
                 }
             }
+            state.sleeping += 1;
             state = if state.jobs.waiting() == 0 {
                 self.work.wait(state).unwrap_or_else(PoisonError::into_inner)
             } else {
                 let waited = self.work.wait_timeout(state, LOOK_AGAIN);
                 waited.unwrap_or_else(PoisonError::into_inner).0
             };
+            state.sleeping -= 1;
         }
     }
 
-    /// Ends the job that `take` gave to a worker.
+    /// Ends the job that `take` gave to a worker, whose machine is clean or gone.
     pub fn complete(&self, worker: usize, completion: C) {
         let mut state = self.lock();
+        state.at[worker] = At::Rest;
         state.jobs.done(worker, monotonic_ns());
+        self.tell(state, completion);
+    }
+
+    /// Completes the job that `take` gave to a worker, which resets its machine now: [`Queue::clean`] follows.
+    pub fn answer(&self, worker: usize, completion: C) {
+        let mut state = self.lock();
+        if let At::Job(job) = state.at[worker] {
+            let place = state.fetched + state.done.len() as u64;
+            state.at[worker] = At::Reset { job, place };
+        }
+        self.tell(state, completion);
+    }
+
+    fn tell(&self, mut state: MutexGuard<'_, State<J, O, C, R>>, completion: C) {
         state.done.push_back(completion);
         self.finished.fetch_add(1, Ordering::Release);
+        let wakes = state.fetching > 0;
         drop(state);
-        self.done.notify_one();
+        if wakes {
+            self.done.notify_one();
+        }
+    }
+
+    /// Ends the reset after [`Queue::answer`]: its figures go into the completion if nobody fetched that yet. Wakes nobody, or who
+    /// waits for the end of a queue that was closed.
+    pub fn clean(&self, worker: usize, reset: R, fill: impl FnOnce(&mut C, R)) {
+        let mut state = self.lock();
+        let At::Reset { place, .. } = std::mem::replace(&mut state.at[worker], At::Rest) else {
+            return;
+        };
+        state.jobs.done(worker, monotonic_ns());
+        let index = place.checked_sub(state.fetched).map(|index| index as usize);
+        match index.and_then(|index| state.done.get_mut(index)) {
+            Some(completion) => fill(completion, reset),
+            None => state.resets.push_back(reset),
+        }
+        if state.closed {
+            drop(state);
+            self.done.notify_all();
+        }
+    }
+
+    /// Moves up to `most` resets that came after their completions were fetched to `into`; gives how many.
+    pub fn take_resets(&self, into: &mut Vec<R>, most: usize) -> usize {
+        let mut state = self.lock();
+        let n = state.resets.len().min(most);
+        into.extend(state.resets.drain(..n));
+        n
+    }
+
+    /// What a worker is at, for whoever ends it in its place.
+    pub fn at(&self, worker: usize) -> At {
+        self.lock().at[worker]
     }
 
     /// Moves up to `most` completions that are there, or come while it spins, to `into`; gives how many.
@@ -173,8 +274,7 @@ impl<J, O: Clone, C> Queue<J, O, C> {
         loop {
             let mut state = self.lock();
             let seen = self.finished.load(Ordering::Acquire);
-            let n = state.done.len().min(most);
-            into.extend(state.done.drain(..n));
+            let n = state.drain(into, most);
             drop(state);
             if n > 0 || spin(longest, || self.finished.load(Ordering::Acquire) != seen) != Spun::Ready {
                 return n;
@@ -187,20 +287,21 @@ impl<J, O: Clone, C> Queue<J, O, C> {
         let end = Instant::now() + timeout;
         let mut state = self.lock();
         loop {
-            let n = state.done.len().min(most);
+            let n = state.drain(into, most);
             if n > 0 {
-                into.extend(state.done.drain(..n));
                 return n;
             }
             let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() || state.closed && state.jobs.waiting() == 0 && state.jobs.running() == 0 {
+            if left.is_zero() || state.is_over() {
                 return 0;
             }
+            state.fetching += 1;
             state = self
                 .done
                 .wait_timeout(state, left)
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
+            state.fetching -= 1;
         }
     }
 
@@ -227,7 +328,13 @@ mod tests {
     const SOON: Duration = Duration::from_millis(1);
     const LATE: Duration = Duration::from_secs(10);
     const LINE: LineId = (0, 0);
-    type Numbers = Queue<u32, char, u32>;
+    type Numbers = Queue<u32, char, u32, u32>;
+
+    impl Numbered for u32 {
+        fn number(&self) -> u64 {
+            (*self).into()
+        }
+    }
 
     #[test]
     fn submit_refuses_one_above_the_capacity_and_takes_again_below_it() {
@@ -306,6 +413,53 @@ mod tests {
         assert_eq!(q.fetch_soon(&mut all, 1, SOON), 1);
         assert_eq!(q.fetch_soon(&mut all, 9, SOON), 1);
         assert_eq!(all, [0, 1]);
+    }
+
+    #[test]
+    fn a_reset_goes_into_its_completion_until_that_is_fetched_and_follows_it_then() {
+        let q = Numbers::new(2, 9);
+        let add = |completion: &mut u32, reset: u32| *completion += reset;
+        let mut all = Vec::new();
+        for job in [1, 2, 3] {
+            q.submit(LINE, job).unwrap();
+        }
+        assert_eq!((q.take(0), q.take(1)), (Some(Work::Job(1)), Some(Work::Job(2))));
+        assert_eq!((q.at(0), q.at(1)), (At::Job(1), At::Job(2)));
+        q.answer(0, 10);
+        q.answer(1, 20);
+        assert_eq!(q.at(1), At::Reset { job: 2, place: 1 });
+        assert_eq!(q.load(), (1, 2), "a machine that is reset is not free");
+        assert_eq!(q.fetch(&mut all, 1, SOON), 1);
+        q.clean(1, 5, add);
+        q.clean(0, 7, add);
+        assert_eq!((q.at(0), q.at(1), q.load()), (At::Rest, At::Rest, (1, 0)));
+        assert_eq!(q.fetch(&mut all, 9, SOON), 1);
+        let mut resets = Vec::new();
+        assert_eq!(q.take_resets(&mut resets, 9), 1);
+        assert_eq!((&all[..], &resets[..]), (&[10, 25][..], &[7][..]));
+        // A second end of the same job is none.
+        q.clean(0, 7, add);
+        assert_eq!(q.take_resets(&mut resets, 9), 0);
+        assert_eq!(q.take(0), Some(Work::Job(3)));
+        q.complete(0, 30);
+        assert_eq!(q.fetch(&mut all, 9, SOON), 1);
+        assert_eq!((q.at(0), q.load()), (At::Rest, (0, 0)));
+    }
+
+    #[test]
+    fn resets_that_nobody_takes_end_in_refusal() {
+        let q = Numbers::new(1, 2);
+        let mut taken = 0;
+        while q.submit(LINE, taken).is_ok() {
+            assert_eq!(q.take(0), Some(Work::Job(taken)));
+            q.answer(0, taken);
+            assert_eq!(q.fetch(&mut Vec::new(), 9, SOON), 1);
+            q.clean(0, taken, |_, _| panic!("it was fetched"));
+            taken += 1;
+            assert!(taken < 100, "never refused");
+        }
+        assert_eq!(q.take_resets(&mut Vec::new(), 9), 5);
+        assert_eq!(q.submit(LINE, 9), Ok(()));
     }
 
     #[test]

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use mayfly_guard::{Bell, Crash, State, VmThread};
 
-use crate::instance::Traces;
-use crate::pool::{Order, Shared};
+use crate::pool::{Completion, MachineState, Order, Reset, Shared};
+use crate::queue::At;
 use crate::worker::{failed, work};
 
 /// Pause before a worker whose forerunner crashed without having done a job; doubled each time.
@@ -129,12 +129,28 @@ impl Chair {
             stats.crashes += 1;
             stats.lost += lost;
         }
-        if let Some(job) = seat.take_job() {
-            let completion = failed(job, self.index, report);
-            shared
-                .stats()
-                .count(&completion.outcome, &Traces::default(), &completion.stats);
-            shared.queue.complete(self.index, completion);
+        // Its machines are counted: what is told here counts the request alone.
+        match shared.queue.at(self.index) {
+            At::Rest => {}
+            At::Job(job) => {
+                let completion = Completion {
+                    machine: MachineState::Lost,
+                    ..failed(job, self.index, report)
+                };
+                shared
+                    .stats()
+                    .count(&completion.outcome, &completion.traces, &completion.stats);
+                shared.queue.complete(self.index, completion);
+            }
+            At::Reset { job, .. } => {
+                let reset = Reset {
+                    id: job,
+                    reset_ns: 0,
+                    dirty_pages: 0,
+                    machine: MachineState::Lost,
+                };
+                shared.queue.clean(self.index, reset, Completion::fill);
+            }
         }
         thread.bury();
         // SAFETY: the thread is gone. After a panic it dropped its machines itself, and their lists with them.

@@ -1,15 +1,16 @@
 //! One thread of a pool: it takes a job, runs it in its machine of the program, resets the machine.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::collections::btree_map::Entry;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use mayfly_vmm::{Alarm, Holdings, monotonic_ns};
 
 use crate::confined::{Kept, Shelf, confine_vm_thread};
-use crate::instance::{Handled, Instance, Traces};
+use crate::instance::{Instance, Traces};
 use crate::outcome::{Outcome, RequestStats};
-use crate::pool::{Completion, Job, Order, Shared, Timed};
+use crate::pool::{Completion, Job, MachineState, Order, Reset, Shared, Timed};
 use crate::program::Program;
 use crate::queue::Work;
 
@@ -18,9 +19,6 @@ use crate::queue::Work;
 pub(crate) struct Seat {
     /// Descriptors and mappings of its machines.
     pub shelf: Shelf,
-    /// A job was taken and is not completed: `job` is its number.
-    busy: AtomicBool,
-    job: AtomicU64,
     /// Jobs completed.
     done: AtomicU64,
     /// The programs that it has, or had, a machine of.
@@ -28,22 +26,6 @@ pub(crate) struct Seat {
 }
 
 impl Seat {
-    fn begin(&self, job: u64) {
-        self.job.store(job, Ordering::Relaxed);
-        self.busy.store(true, Ordering::Release);
-    }
-
-    fn end(&self) {
-        self.busy.store(false, Ordering::Release);
-        self.done.fetch_add(1, Ordering::Release);
-    }
-
-    /// The job that a crash left behind.
-    pub fn take_job(&self) -> Option<u64> {
-        let busy = self.busy.swap(false, Ordering::AcqRel);
-        busy.then(|| self.job.load(Ordering::Relaxed))
-    }
-
     /// Jobs completed.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Acquire)
@@ -91,11 +73,8 @@ pub(crate) fn work(shared: &Shared, index: usize) {
     while let Some(next) = shared.queue.take(index) {
         match next {
             Work::Job(timed) => {
-                seat.begin(timed.job.id);
-                let completion = worker.run(timed);
-                worker.count(&completion);
-                shared.queue.complete(index, completion);
-                seat.end();
+                worker.run(timed);
+                seat.done.fetch_add(1, Ordering::Release);
             }
             Work::Order(Order::Retire(program)) => {
                 drop(worker.machines.remove(&program));
@@ -113,9 +92,7 @@ pub(crate) fn work(shared: &Shared, index: usize) {
 fn refuse_all(shared: &Shared, worker: usize, why: &str) {
     while let Some(next) = shared.queue.take(worker) {
         if let Work::Job(timed) = next {
-            shared
-                .queue
-                .complete(worker, failed(timed.job.id, worker, why.into()));
+            shared.complete(failed(timed.job.id, worker, why.into()));
         }
     }
 }
@@ -127,72 +104,128 @@ pub(crate) fn failed(id: u64, worker: usize, why: String) -> Completion {
         outcome: Outcome::Failed(why),
         traces: Traces::default(),
         stats: RequestStats::default(),
+        machine: MachineState::Clean,
         worker,
     }
 }
 
 impl Worker<'_> {
-    fn machine(&mut self, program: &Arc<Program>) -> mayfly_vmm::Result<()> {
-        let id = program.id();
-        if !self.machines.contains_key(&id) {
-            let mut instance = Instance::new(program)?;
-            let _kept = self.seat.shelf.keep(instance.holdings());
-            let mut machine = Machine { _kept, instance };
-            machine.instance.rehearse(&mut self.alarm)?;
-            self.shared.stats().forks += 1;
-            self.machines.insert(id, machine);
-            self.seat.programs().insert(id, Arc::downgrade(program));
-        }
-        Ok(())
-    }
-
-    fn run(&mut self, timed: Timed) -> Completion {
-        let Timed { job, submitted } = timed;
-        let queue_ns = monotonic_ns().saturating_sub(submitted);
-        let (id, program) = (job.id, job.program.id());
-        let (outcome, handled, keep) = self.serve(job);
-        if !keep && self.machines.remove(&program).is_some() {
-            self.shared.stats().lost += 1;
-        }
-        let stats = RequestStats {
-            queue_ns,
-            ..handled.stats
-        };
-        Completion {
-            id,
-            outcome,
-            traces: handled.traces,
-            stats,
-            worker: self.index,
-        }
-    }
-
-    /// The third result says whether the machine may serve the next request.
-    fn serve(&mut self, job: Job) -> (Outcome, Handled, bool) {
-        if let Err(e) = self.machine(&job.program) {
-            return (Outcome::Failed(e.to_string()), Handled::default(), false);
-        }
-        let Some(machine) = self.machines.get_mut(&job.program.id()) else {
-            return (Outcome::Failed("no machine".into()), Handled::default(), false);
-        };
-        #[cfg(test)]
-        crate::injected::act_on(&job.frame);
-        let (outcome, handled) =
-            machine
-                .instance
-                .serve(job.frame, &mut self.alarm, job.timeout_ns, job.keep, job.check);
-        match outcome {
-            Ok(outcome) => {
-                let usable = !handled.lost;
-                (outcome, handled, usable)
+    /// The machine of a program, and the alarm for it.
+    fn machine(&mut self, program: &Arc<Program>) -> mayfly_vmm::Result<(&mut Instance, &mut Alarm)> {
+        let machine = match self.machines.entry(program.id()) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let mut instance = Instance::new(program)?;
+                let _kept = self.seat.shelf.keep(instance.holdings());
+                let mut machine = Machine { _kept, instance };
+                machine.instance.rehearse(&mut self.alarm)?;
+                self.shared.stats().forks += 1;
+                self.seat.programs().insert(program.id(), Arc::downgrade(program));
+                entry.insert(machine)
             }
-            Err(e) => (Outcome::Failed(e.to_string()), handled, false),
-        }
+        };
+        Ok((&mut machine.instance, &mut self.alarm))
     }
 
-    fn count(&self, done: &Completion) {
-        self.shared
-            .stats()
-            .count(&done.outcome, &done.traces, &done.stats);
+    /// Runs a job, completes it, and readies the machine for the next one. One that is lost is forked anew.
+    fn run(&mut self, timed: Timed) {
+        let Timed { job, submitted } = timed;
+        let (shared, worker, program) = (self.shared, self.index, job.program.clone());
+        let queue_ns = monotonic_ns().saturating_sub(submitted);
+        let usable = match self.machine(&program) {
+            Ok((instance, alarm)) => serve(shared, worker, job, queue_ns, instance, alarm),
+            Err(e) => {
+                let mut completion = failed(job.id, worker, e.to_string());
+                completion.stats.queue_ns = queue_ns;
+                return shared.complete(completion);
+            }
+        };
+        if !usable {
+            self.machines.remove(&program.id());
+            // A failure shows again, with its reason, when a request needs the machine.
+            let _ = self.machine(&program);
+        }
+    }
+}
+
+/// Runs a job in a machine and completes it, before or after the reset; false when the machine is lost.
+fn serve(
+    shared: &Shared,
+    worker: usize,
+    job: Job,
+    queue_ns: u64,
+    instance: &mut Instance,
+    alarm: &mut Alarm,
+) -> bool {
+    #[cfg(test)]
+    crate::injected::act_on(&job.frame);
+    let ran = instance.run(job.frame, alarm, job.timeout_ns);
+    let (outcome, runs_on) = match ran.outcome {
+        Ok(outcome) => (outcome, true),
+        Err(e) => (Outcome::Failed(e.to_string()), false),
+    };
+    let answered = matches!(outcome, Outcome::Answered(_));
+    let mut completion = Completion {
+        id: job.id,
+        outcome,
+        traces: ran.traces,
+        stats: RequestStats {
+            queue_ns,
+            run_ns: ran.run_ns,
+            exits: ran.exits,
+            ..RequestStats::default()
+        },
+        machine: MachineState::Lost,
+        worker,
+    };
+    if !runs_on {
+        shared.complete(completion);
+        return false;
+    }
+    if shared.early && answered && !job.keep && !job.check {
+        completion.machine = MachineState::Resetting;
+        shared.answer(completion);
+        #[cfg(test)]
+        crate::injected::act_in_reset();
+        let reset = clean(instance, alarm, None, worker, job.id);
+        let usable = reset.machine == MachineState::Clean;
+        shared.clean(worker, reset);
+        return usable;
+    }
+    let settles_until = (job.keep && answered).then_some(ran.settles_until);
+    // Without a clean machine the answer is right all the same: it came before.
+    completion.fill(clean(instance, alarm, settles_until, worker, job.id));
+    if job.check
+        && let Err(e) = instance.check()
+    {
+        completion.outcome = Outcome::Failed(e.to_string());
+        completion.machine = MachineState::Lost;
+    }
+    let usable = completion.machine == MachineState::Clean;
+    shared.complete(completion);
+    usable
+}
+
+/// Readies a machine for the next request, and tells how that went.
+fn clean(
+    instance: &mut Instance,
+    alarm: &mut Alarm,
+    settles_until: Option<u64>,
+    worker: usize,
+    job: u64,
+) -> Reset {
+    let begin = monotonic_ns();
+    let pages = instance.clean(alarm, settles_until);
+    if let Err(e) = &pages {
+        eprintln!("mayfly: a machine of worker {worker} is lost, its reset failed: {e}");
+    }
+    Reset {
+        id: job,
+        reset_ns: monotonic_ns() - begin,
+        machine: match &pages {
+            Ok(_) => MachineState::Clean,
+            Err(_) => MachineState::Lost,
+        },
+        dirty_pages: pages.unwrap_or(0),
     }
 }

@@ -44,6 +44,12 @@ export type OutcomeName = typeof OUTCOMES[number]
 /** Parts of what a request left. */
 export const PARTS = { response: 0, log: 1, message: 2, denials: 3 } as const
 
+/** What became of the machine of a request, by its code. */
+export const MACHINES = ['clean', 'resetting', 'lost'] as const
+
+/** Name of a machine's state. */
+export type MachineState = typeof MACHINES[number]
+
 /** Flag of a submission: keep the program's state. */
 export const KEEP = 1
 
@@ -91,7 +97,19 @@ export const COMPLETION = {
   worker: [56, 'u32'],
   denials_bytes: [60, 'u32'],
   log_dropped: [64, 'u32'],
-  reserved: [68, 'u32'],
+  machine: [68, 'u32'],
+} as const
+
+/** Size of a reset, in bytes. */
+export const RESET_BYTES = 24
+
+/** Fields of a reset that ended after its request was answered. */
+export const RESET = {
+  reset_us: [0, 'f64'],
+  ticket: [8, 'i32'],
+  dirty_pages: [12, 'u32'],
+  machine: [16, 'u32'],
+  reserved: [20, 'u32'],
 } as const
 
 /** The whole ABI as text, from the tables; the Rust side writes the same from its own. */
@@ -100,11 +118,15 @@ export function describeAbi(): string {
   for (const [name, { parameters, result }] of Object.entries(SYMBOLS)) {
     lines.push(`fn ${name}(${parameters.join(', ')}) -> ${result}`)
   }
-  lines.push(`struct Completion ${COMPLETION_BYTES}`)
-  for (const [name, [offset, type]] of Object.entries(COMPLETION)) lines.push(`  ${offset} ${name}: ${type}`)
+  const structures = [['Completion', COMPLETION_BYTES, COMPLETION], ['Reset', RESET_BYTES, RESET]] as const
+  for (const [structure, size, fields] of structures) {
+    lines.push(`struct ${structure} ${size}`)
+    for (const [name, [offset, type]] of Object.entries(fields)) lines.push(`  ${offset} ${name}: ${type}`)
+  }
   for (const [name, value] of Object.entries(STATUSES)) lines.push(`status ${name} = ${value}`)
   for (const [value, name] of OUTCOMES.entries()) lines.push(`outcome ${name} = ${value}`)
   for (const [name, value] of Object.entries(PARTS)) lines.push(`part ${name} = ${value}`)
+  for (const [value, name] of MACHINES.entries()) lines.push(`machine ${name} = ${value}`)
   lines.push(
     `flag keep = ${KEEP}`,
     `flag check = ${CHECK}`,

@@ -6,13 +6,16 @@ import {
   COMPLETION_BYTES,
   KEEP,
   LINE_SHIFT,
+  MACHINES,
   type OutcomeName,
   OUTCOMES,
   PARTS,
 } from './layout.ts'
 import type { NativeLibrary } from './library.ts'
 import { createLinger, type Linger, noteAnswer, noteLate, shouldLinger } from './linger.ts'
+import type { MachineReset } from './machine_reset.ts'
 import type { NativeProgram } from './native_program.ts'
+import { OwedResets } from './owed_resets.ts'
 import type { NativeSymbols } from './symbols.ts'
 
 /** A request that is done. Times are microseconds. */
@@ -32,11 +35,10 @@ export interface NativeCompletion {
   readonly detail: number
   readonly queueUs: number
   readonly runUs: number
-  readonly resetUs: number
   /** Times that the guest left ring 3. */
   readonly exits: number
-  /** Pages that the reset put back. */
-  readonly dirtyPages: number
+  /** What became of its machine; may end after the answer. */
+  readonly reset: MachineReset
   /** Index of the worker that ran it. */
   readonly worker: number
 }
@@ -63,7 +65,7 @@ export type DenialReason =
   | 'addressSpace'
   | 'fileSpace'
 
-/** Counts since a pool started; times are sums in microseconds. */
+/** Counts since a pool started; times are sums in microseconds, those of resets over the resets that have ended. */
 export interface PoolStatistics {
   readonly outcomes: Readonly<Partial<Record<OutcomeName, number>>>
   /** Refused system calls by reason. */
@@ -149,6 +151,7 @@ const WORKER = WORD('worker')
 const QUEUE_US = LONG('queue_us')
 const RUN_US = LONG('run_us')
 const RESET_US = LONG('reset_us')
+const MACHINE = WORD('machine')
 
 /**
  * Worker threads with machines. A native wait is under way only while requests are, so an idle pool does not keep the process
@@ -160,6 +163,7 @@ export class NativePool {
   readonly #handle: number
   readonly #pending: (Pending | undefined)[] = []
   readonly #linger: Linger
+  readonly #resets: OwedResets
   #outstanding = 0
   #drain: Promise<void> | null = null
   #closing: Promise<void> | null = null
@@ -176,6 +180,10 @@ export class NativePool {
     this.#symbols = library.symbols
     this.#linger = createLinger(lingerUs)
     this.#handle = library.check(this.#symbols.mayfly_pool_start(checkCount(workers), checkCount(queue)))
+    this.#resets = new OwedResets(
+      (records, most) => library.check(this.#symbols.mayfly_resets(this.#handle, records, most)),
+      (error) => this.#break(error),
+    )
   }
 
   /** Requests that were submitted and are not settled. */
@@ -249,6 +257,7 @@ export class NativePool {
   async #close(): Promise<void> {
     this.#symbols.mayfly_pool_stop(this.#handle)
     await this.#drain
+    await this.#takeLastResets()
     const status = await this.#symbols.mayfly_pool_free(this.#handle)
     if (status < 0) throw toNativeError(status, 'Cannot close the pool: see the standard error')
   }
@@ -305,7 +314,6 @@ export class NativePool {
     }
     const completion: NativeCompletion = {
       outcome: OUTCOMES[this.#words[word + OUTCOME]],
-      frame: this.#read(ticket, PARTS.response, this.#words[word + RESPONSE_BYTES]),
       log: this.#read(ticket, PARTS.log, this.#words[word + LOG_BYTES]),
       logDropped: this.#words[word + LOG_DROPPED],
       denials: this.#readDenials(ticket, this.#words[word + DENIALS_BYTES]),
@@ -313,15 +321,20 @@ export class NativePool {
       detail: this.#signed[word + DETAIL],
       queueUs: this.#longs[long + QUEUE_US],
       runUs: this.#longs[long + RUN_US],
-      resetUs: this.#longs[long + RESET_US],
       exits: this.#words[word + EXITS],
-      dirtyPages: this.#words[word + DIRTY_PAGES],
+      reset: this.#resets.take(
+        ticket,
+        MACHINES[this.#words[word + MACHINE]],
+        this.#longs[long + RESET_US],
+        this.#words[word + DIRTY_PAGES],
+      ),
       worker: this.#words[word + WORKER],
+      // Last: the ticket ends with it.
+      frame: this.#takeFrame(ticket, this.#words[word + RESPONSE_BYTES]),
     }
-    this.#library.check(this.#symbols.mayfly_release(this.#handle, ticket))
     this.#pending[slot] = undefined
     this.#outstanding--
-    noteAnswer(this.#linger, completion.runUs + completion.resetUs)
+    noteAnswer(this.#linger, completion.runUs + completion.reset.us)
     pending.program.end()
     pending.resolve(completion)
   }
@@ -332,6 +345,23 @@ export class NativePool {
     const bytes = new Uint8Array(length)
     this.#library.check(this.#symbols.mayfly_read(this.#handle, ticket, part, bytes, length))
     return bytes
+  }
+
+  #takeFrame(ticket: number, length: number): Uint8Array<ArrayBuffer> {
+    const bytes = length === 0 ? NOTHING : new Uint8Array(length)
+    this.#library.check(this.#symbols.mayfly_take(this.#handle, ticket, bytes, length))
+    return bytes
+  }
+
+  /** After the last answer of a pool that is stopped: its machines may still be reset. */
+  async #takeLastResets(): Promise<void> {
+    if (this.#resets.size > 0) {
+      const { mayfly_wait } = this.#symbols
+      const count = await mayfly_wait(this.#handle, this.#bytes, BATCH, WAIT_US)
+      if (count < 0) throw toNativeError(count, 'Cannot wait for resets: see the standard error')
+      this.#resets.look()
+    }
+    this.#resets.giveUp()
   }
 
   #readDenials(ticket: number, length: number): readonly Denial[] {
@@ -348,6 +378,7 @@ export class NativePool {
       pending.program.end()
       pending.reject(error)
     }
+    this.#resets.giveUp()
   }
 }
 

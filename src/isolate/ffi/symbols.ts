@@ -155,10 +155,20 @@ export const SYMBOLS = {
     ],
     result: 'i32',
   },
-  mayfly_release: {
+  mayfly_take: {
     parameters: [
       'i32', // i32: pool
       'i32', // i32: ticket
+      'buffer', // *mut u8: bytes
+      'u32', // u32: capacity
+    ],
+    result: 'i32',
+  },
+  mayfly_resets: {
+    parameters: [
+      'i32', // i32: pool
+      'buffer', // *mut Reset: resets
+      'u32', // u32: capacity
     ],
     result: 'i32',
   },

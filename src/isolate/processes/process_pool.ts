@@ -9,6 +9,7 @@
  */
 import { join } from '@std/path'
 import { BootError, ClosedError, QueueFullError } from '../ffi/errors.ts'
+import { MachineReset } from '../ffi/machine_reset.ts'
 import type { SubmitOptions } from '../ffi/native_pool.ts'
 import type { BootedProgram, Completion, Machines, MachinesOptions } from '../machines.ts'
 import { type Program, PROGRAM_FILE } from '../program.ts'
@@ -25,6 +26,7 @@ const MAX_SPARES = 4
 /** Private memory of Deno itself: 512 MiB that V8 reserves for code, and what an empty program needs. */
 const BASE_BYTES = (512 + 96) << 20
 const NOTHING = new Uint8Array(0)
+const NO_RESET = new MachineReset('clean', 0, 0)
 const NO_LOG = { log: NOTHING, logDropped: 0 }
 
 /** A process that waits for its request. */
@@ -270,9 +272,8 @@ function toCompletion(
     detail,
     queueUs: (begin - submitted) * 1000,
     runUs: (end - begin) * 1000,
-    resetUs: 0,
     exits: 0,
-    dirtyPages: 0,
+    reset: NO_RESET,
     worker,
   }
 }

@@ -1,13 +1,15 @@
 //! A worker that crashes costs its machines and the job in hand, and nothing else.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mayfly_vmm::{Error, Host};
 use mayfly_wire::{HEAD_BYTES, Head, Kind};
 
 use super::FILE_READ;
-use crate::{Job, Limits, Mount, Outcome, Pool, Program, Spec, WarmupRequest};
+use crate::{
+    Completion, Job, Limits, MachineState, Mount, Outcome, Pool, Program, Reset, Spec, WarmupRequest,
+};
 
 /// These tests count what the process has: one at a time.
 fn alone() -> MutexGuard<'static, ()> {
@@ -106,6 +108,10 @@ fn pool(workers: usize) -> Option<(Pool, Arc<Program>)> {
 }
 
 fn ask(pool: &Pool, program: &Arc<Program>, what: &[u8]) -> Outcome {
+    ask_for_all(pool, program, what).outcome
+}
+
+fn ask_for_all(pool: &Pool, program: &Arc<Program>, what: &[u8]) -> Completion {
     let job = Job {
         id: 7,
         program: program.clone(),
@@ -119,7 +125,28 @@ fn ask(pool: &Pool, program: &Arc<Program>, what: &[u8]) -> Outcome {
     let mut done = Vec::new();
     assert_eq!(pool.fetch(&mut done, 1, Duration::from_secs(120)), 1, "{what:?}");
     assert_eq!(done[0].id, 7);
-    done.remove(0).outcome
+    done.remove(0)
+}
+
+/// The reset that follows an answer, or came with it.
+fn reset_of(pool: &Pool, done: &Completion) -> Reset {
+    let mut resets = Vec::new();
+    if done.machine != MachineState::Resetting {
+        assert_eq!(pool.take_resets(&mut resets, 9), 0);
+        return Reset {
+            id: done.id,
+            reset_ns: done.stats.reset_ns,
+            dirty_pages: done.stats.dirty_pages,
+            machine: done.machine,
+        };
+    }
+    let end = Instant::now() + Duration::from_secs(120);
+    while pool.take_resets(&mut resets, 9) == 0 {
+        assert!(Instant::now() < end, "no reset came");
+        std::thread::yield_now();
+    }
+    assert_eq!(resets.len(), 1);
+    resets.remove(0)
 }
 
 fn answer(outcome: &Outcome) -> String {
@@ -156,6 +183,95 @@ fn each_kind_of_crash_fails_its_request_alone_and_is_reported() {
     let stats = pool.stats();
     assert_eq!((stats.outcomes["failed"], stats.outcomes["answered"]), (5, 16));
     assert_eq!((stats.lost, stats.forks), (5, 6));
+}
+
+/// A pool that answers before its resets.
+fn early() -> Option<(Pool, Arc<Program>)> {
+    let (_, program) = pool(1)?;
+    Some((Pool::start_early(1, 1000).unwrap(), program))
+}
+
+#[test]
+fn an_answer_before_the_reset_is_followed_by_its_figures() {
+    let _alone = alone();
+    let Some((pool, program)) = early() else { return };
+    let (mut reset_ns, mut dirty_pages) = (0, 0);
+    for _ in 0..50 {
+        let done = ask_for_all(&pool, &program, b"hello");
+        assert_eq!(answer(&done.outcome), "2");
+        assert!(done.stats.run_ns > 0 && done.stats.exits > 0);
+        let reset = reset_of(&pool, &done);
+        assert_eq!((reset.id, reset.machine), (7, MachineState::Clean));
+        assert!(reset.reset_ns > 0 && reset.dirty_pages > 0);
+        reset_ns += reset.reset_ns;
+        dirty_pages += reset.dirty_pages;
+    }
+    let stats = pool.stats();
+    assert_eq!(stats.outcomes["answered"], 50);
+    assert_eq!(
+        (stats.total.reset_ns, stats.total.dirty_pages),
+        (reset_ns, dirty_pages)
+    );
+    assert_eq!((stats.lost, stats.forks, pool.load()), (0, 1, (0, 0)));
+}
+
+#[test]
+fn a_crash_in_the_reset_costs_the_machine_and_the_answer_stands() {
+    let _alone = alone();
+    let Some((pool, program)) = early() else { return };
+    let kinds: [&[u8]; 4] = [b"reset segv", b"reset ill", b"reset call", b"reset panic"];
+    for (n, what) in kinds.iter().enumerate() {
+        let done = ask_for_all(&pool, &program, what);
+        assert_eq!(answer(&done.outcome), "2", "{what:?}");
+        let lost = Reset {
+            id: 7,
+            reset_ns: 0,
+            dirty_pages: 0,
+            machine: MachineState::Lost,
+        };
+        assert_eq!(reset_of(&pool, &done), lost);
+        for _ in 0..3 {
+            let done = ask_for_all(&pool, &program, b"hello");
+            assert_eq!(answer(&done.outcome), "2");
+            assert_eq!(reset_of(&pool, &done).machine, MachineState::Clean);
+        }
+        assert_eq!(pool.stats().crashes, n as u64 + 1);
+    }
+    let stats = pool.stats();
+    assert_eq!(stats.outcomes, [("answered", 16)].into());
+    assert_eq!((stats.lost, stats.forks, pool.load()), (4, 5, (0, 0)));
+}
+
+#[test]
+fn a_machine_that_is_lost_in_its_reset_is_forked_anew_and_the_answer_stands() {
+    let _alone = alone();
+    let cases: [(_, &[u8]); 2] = [(early(), b"reset fail"), (pool(1), b"fail")];
+    for (pool, what) in cases {
+        let Some((pool, program)) = pool else { return };
+        for n in 1..4 {
+            let done = ask_for_all(&pool, &program, what);
+            assert_eq!(answer(&done.outcome), "2");
+            let reset = reset_of(&pool, &done);
+            assert_eq!((reset.machine, reset.dirty_pages), (MachineState::Lost, 0));
+            let done = ask_for_all(&pool, &program, b"hello");
+            assert_eq!(answer(&done.outcome), "2");
+            assert_eq!(reset_of(&pool, &done).machine, MachineState::Clean);
+            let stats = pool.stats();
+            assert_eq!((stats.lost, stats.forks, stats.crashes), (n, n + 1, 0));
+        }
+    }
+}
+
+#[test]
+fn a_close_waits_for_the_last_reset() {
+    let _alone = alone();
+    let Some((pool, program)) = early() else { return };
+    let done = ask_for_all(&pool, &program, b"hello");
+    pool.close();
+    assert_eq!(pool.fetch(&mut Vec::new(), 9, Duration::from_secs(120)), 0);
+    let mut resets = Vec::new();
+    let follows = done.machine == MachineState::Resetting;
+    assert_eq!(pool.take_resets(&mut resets, 9), usize::from(follows));
 }
 
 #[test]

@@ -1,0 +1,106 @@
+/**
+ * Resets that end after their answers. Nobody waits for them but events, so they wake nobody either: they are looked for some
+ * milliseconds later, all at once.
+ *
+ * ```text
+ * answer (resetting) -> take -> owed ---------- look -> end
+ *                    look first: -> ended -> take          an answer that is on its way from another thread
+ * ```
+ */
+import { NativeError } from './errors.ts'
+import { MACHINES, type MachineState, RESET, RESET_BYTES } from './layout.ts'
+import { MachineReset } from './machine_reset.ts'
+
+/** Fills records with resets that ended, at most so many, and gives their number. Throws what breaks the pool. */
+export type FetchResets = (records: DataView<ArrayBuffer>, most: number) => number
+
+/** Milliseconds until the next look. */
+const LOOK_MS = 5
+/** So many owed ones are looked for at once. */
+const MOST_OWED = 256
+/** Resets of one call. */
+const BATCH = 64
+
+/** The resets of one pool that go on. */
+export class OwedResets {
+  readonly #fetch: FetchResets
+  readonly #break: (error: NativeError) => void
+  readonly #records = new DataView(new ArrayBuffer(BATCH * RESET_BYTES))
+  /** By ticket; a ticket that is used again is another number. */
+  readonly #owed = new Map<number, MachineReset>()
+  readonly #ended = new Map<number, MachineReset>()
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  /** `onBreak` hears what goes wrong in a look that a timer made. */
+  constructor(fetch: FetchResets, onBreak: (error: NativeError) => void) {
+    this.#fetch = fetch
+    this.#break = onBreak
+  }
+
+  /** How many go on. */
+  get size(): number {
+    return this.#owed.size
+  }
+
+  /** The reset of an answer, as the answer tells it. */
+  take(ticket: number, state: MachineState, us: number, dirtyPages: number): MachineReset {
+    if (state !== 'resetting') return new MachineReset(state, us, dirtyPages)
+    const ended = this.#ended.size === 0 ? undefined : this.#ended.get(ticket)
+    if (ended !== undefined) {
+      this.#ended.delete(ticket)
+      return ended
+    }
+    const reset = new MachineReset(state, 0, 0)
+    this.#owed.set(ticket, reset)
+    if (this.#owed.size >= MOST_OWED) this.look()
+    this.#timer ??= setTimeout(this.#onTimer, LOOK_MS)
+    return reset
+  }
+
+  /** Ends those that have ended. */
+  look(): void {
+    let count
+    do {
+      count = this.#fetch(this.#records, BATCH)
+      for (let at = 0; at < count * RESET_BYTES; at += RESET_BYTES) this.#end(at)
+    } while (count === BATCH)
+  }
+
+  /** Gives up what goes on: no more is heard of it. */
+  giveUp(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const owed = [...this.#owed.values()]
+    this.#owed.clear()
+    this.#ended.clear()
+    for (const reset of owed) reset.end('lost', 0, 0)
+  }
+
+  readonly #onTimer = (): void => {
+    this.#timer = undefined
+    try {
+      this.look()
+    } catch (error) {
+      return this.#break(error as NativeError)
+    }
+    if (this.#owed.size > 0) this.#timer ??= setTimeout(this.#onTimer, LOOK_MS)
+  }
+
+  #end(at: number): void {
+    const word = (field: keyof typeof RESET) => this.#records.getUint32(at + RESET[field][0], true)
+    const ticket = word('ticket')
+    const state = MACHINES[word('machine')]
+    if (state === 'resetting') {
+      throw new NativeError(
+        'panic',
+        `Cannot end the reset of ticket ${ticket}: it goes on, want one that ended`,
+      )
+    }
+    const us = this.#records.getFloat64(at + RESET.reset_us[0], true)
+    const dirtyPages = word('dirty_pages')
+    const owed = this.#owed.get(ticket)
+    this.#owed.delete(ticket)
+    if (owed === undefined) this.#ended.set(ticket, new MachineReset(state, us, dirtyPages))
+    else owed.end(state, us, dirtyPages)
+  }
+}
