@@ -182,7 +182,12 @@ async function measureHog(): Promise<HogResult> {
     let resets: number[] = []
     router.on('isolate:complete', ({ metadata }) => void resets.push(metadata.resetMicros ?? 0))
     const hellos = () => askMany(`${origin}/hello`, HELLOS, HELLOS)
+    // A reset is told after its answer.
+    const allTold = async (count: number) => {
+      while (resets.length < count) await new Promise((resolve) => setTimeout(resolve, 1))
+    }
     for (let i = 0; i < 20; i++) await hellos()
+    await allTold(20 * HELLOS)
     const usualUs = median(resets)!
     const afterUs: number[][] = []
     for (let trial = 0; trial < 5; trial++) {
@@ -191,9 +196,11 @@ async function measureHog(): Promise<HogResult> {
       await new Promise((resolve) => setTimeout(resolve, HOG_START_MS))
       if (resets.length > 0) throw new Error('Cannot measure: the hog was done before the hellos came')
       await Promise.all([hog, hellos()])
+      await allTold(1 + HELLOS)
       const [, ...after] = resets
       afterUs.push(after)
       await hellos()
+      await allTold(1 + 2 * HELLOS)
     }
     return { usualUs, afterUs }
   })

@@ -79,6 +79,18 @@ Deno.test('OwedResets knows a reset that ended before its answer was taken in', 
   assertEquals(resets.size, 0)
 })
 
+Deno.test('OwedResets ends what ended before an answer whose machine is clean', async () => {
+  const { resets, ended } = createResets()
+  const told: number[] = []
+  const [first, other] = [resets.take(1, 'resetting', 0, 0), resets.take(2, 'resetting', 0, 0)]
+  first.whenOver(() => told.push(1))
+  ended.push([1, 'clean', 1, 1])
+  resets.take(3, 'clean', 2, 2).whenOver(() => told.push(3))
+  assertEquals([told, resets.size], [[1, 3], 1])
+  ended.push([2, 'clean', 1, 1])
+  await other.over()
+})
+
 Deno.test('OwedResets looks at once when many go on, and takes more than one batch', () => {
   const { resets, ended } = createResets()
   for (let ticket = 0; ticket < 255; ticket++) {

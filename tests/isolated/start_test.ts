@@ -1,10 +1,8 @@
 /** What requests meet before the machines run, and where they cannot. */
 import { assertEquals, assertMatch, assertStringIncludes } from '@std/assert'
 import { NativeBuildError } from '../../src/isolate/ffi/build.ts'
-import { MachineReset } from '../../src/isolate/ffi/machine_reset.ts'
-import type { BootedProgram, Completion, Machines, MachinesOptions } from '../../src/isolate/machines.ts'
-import type { Program } from '../../src/isolate/program.ts'
-import { makeFrame, RESPONSE } from '../../src/isolate/wire.ts'
+import type { Machines, MachinesOptions } from '../../src/isolate/machines.ts'
+import { ScriptedMachines } from './scripted_machines.ts'
 import { createWorkerSite, errorsOf, NO_KVM, problemIn, toUnavailable, withServer } from './worker_site.ts'
 
 /** An opener that waits until it is let go, as if it built a library. */
@@ -26,46 +24,6 @@ function slowOpener(): {
     go: resolve,
   }
   return opener
-}
-
-/** Machines that answer at once, but never a request for `?ms=for-ever`. */
-class ScriptedMachines implements Machines {
-  readonly boundary = 'vm'
-
-  boot(plan: Program): Promise<BootedProgram> {
-    const handlers = plan.handlers.map(({ route }) => ({ name: route.file }))
-    return Promise.resolve({ description: toFrame({ handlers }), bootMs: 1 })
-  }
-
-  submit(_program: BootedProgram, frame: Uint8Array<ArrayBuffer>): Promise<Completion> {
-    if (new TextDecoder().decode(frame).includes('for-ever')) return new Promise(() => {})
-    const none = new Uint8Array(0)
-    const reset = new MachineReset('clean', 1, 1)
-    const times = { queueUs: 0, runUs: 1, exits: 1, reset, worker: 0 }
-    const answered = { outcome: 'answered', frame: toFrame({ status: 200, headers: [] }, 'done') } as const
-    return Promise.resolve({
-      ...answered,
-      log: none,
-      logDropped: 0,
-      message: '',
-      denials: [],
-      detail: 0,
-      ...times,
-    })
-  }
-
-  retire(): Promise<void> {
-    return Promise.resolve()
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve()
-  }
-}
-
-function toFrame(head: object, body = ''): Uint8Array<ArrayBuffer> {
-  const encoder = new TextEncoder()
-  return makeFrame(RESPONSE, encoder.encode(JSON.stringify(head)), encoder.encode(body))
 }
 
 Deno.test('without machines routes answer 503, and the start says why and how to mend it, once', async () => {

@@ -6,6 +6,9 @@
 //!                                                 else -> resets -> take_resets
 //! ```
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -86,6 +89,8 @@ struct State<J, O, C, R> {
     fetching: usize,
     closed: bool,
     habit: Habit,
+    /// When the last worker had nothing to do: the others have waited for longer, and know nothing of how often jobs come.
+    idle_since: Instant,
 }
 
 impl<J, O, C, R> State<J, O, C, R> {
@@ -115,6 +120,7 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
             fetching: 0,
             closed: false,
             habit: Habit::default(),
+            idle_since: Instant::now(),
         };
         Queue {
             state: Mutex::new(state),
@@ -169,15 +175,16 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
     /// Waits for work; `None` when the queue is closed and empty.
     pub fn take(&self, worker: usize) -> Option<Work<J, O>> {
         let mut state = self.lock();
-        let mut idle_since = None;
+        let mut is_idle = false;
         loop {
             if let Some(order) = state.orders.get_mut(worker).and_then(VecDeque::pop_front) {
                 return Some(Work::Order(order));
             }
             let closed = state.closed;
             if let Some(job) = state.jobs.next(worker, closed, monotonic_ns()) {
-                if let Some(since) = idle_since {
-                    state.habit.learn(Instant::elapsed(&since));
+                if is_idle {
+                    let waited = state.idle_since.elapsed();
+                    state.habit.learn(waited);
                 }
                 state.at[worker] = At::Job(job.number());
                 return Some(Work::Job(job));
@@ -185,8 +192,9 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
             if closed {
                 return None;
             }
-            if idle_since.is_none() {
-                idle_since = Some(Instant::now());
+            if !is_idle {
+                is_idle = true;
+                state.idle_since = Instant::now();
                 let spins = state.jobs.waiting() == 0 && state.habit.wants();
                 if spins && !self.spinning.swap(true, Ordering::AcqRel) {
                     let seen = self.arrived.load(Ordering::Acquire);
@@ -317,182 +325,5 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
     pub fn load(&self) -> (usize, usize) {
         let state = self.lock();
         (state.jobs.waiting(), state.jobs.running())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::Arc;
-
-    const SOON: Duration = Duration::from_millis(1);
-    const LATE: Duration = Duration::from_secs(10);
-    const LINE: LineId = (0, 0);
-    type Numbers = Queue<u32, char, u32, u32>;
-
-    impl Numbered for u32 {
-        fn number(&self) -> u64 {
-            (*self).into()
-        }
-    }
-
-    #[test]
-    fn submit_refuses_one_above_the_capacity_and_takes_again_below_it() {
-        let q = Numbers::new(1, 2);
-        assert_eq!((q.submit(LINE, 1), q.submit(LINE, 2)), (Ok(()), Ok(())));
-        assert_eq!(q.submit(LINE, 3), Err((3, Refused::Full)));
-        assert_eq!(q.take(0), Some(Work::Job(1)));
-        assert_eq!(q.submit(LINE, 3), Ok(()));
-        assert_eq!(q.load(), (2, 1));
-    }
-
-    #[test]
-    fn unfetched_completions_end_in_refusal() {
-        let q = Numbers::new(1, 2);
-        let mut taken = 0;
-        while q.submit(LINE, taken).is_ok() {
-            assert_eq!(q.take(0), Some(Work::Job(taken)));
-            q.complete(0, taken);
-            taken += 1;
-            assert!(taken < 100, "never refused");
-        }
-        assert_eq!(taken, 5);
-        let mut all = Vec::new();
-        assert_eq!(q.fetch(&mut all, 3, SOON), 3);
-        assert_eq!(q.submit(LINE, 9), Ok(()));
-        q.fetch(&mut all, 100, SOON);
-        assert_eq!(all, [0, 1, 2, 3, 4]);
-    }
-
-    #[test]
-    fn orders_reach_every_worker_before_jobs() {
-        let q = Numbers::new(2, 2);
-        q.submit(LINE, 1).unwrap();
-        q.order(&'a');
-        assert_eq!(q.take(0), Some(Work::Order('a')));
-        assert_eq!(q.take(1), Some(Work::Order('a')));
-        assert_eq!(q.take(1), Some(Work::Job(1)));
-    }
-
-    #[test]
-    fn close_ends_workers_and_fetchers_after_the_last_job() {
-        let q = Arc::new(Numbers::new(2, 10));
-        for i in 0..10 {
-            q.submit(LINE, i).unwrap();
-        }
-        q.close();
-        assert_eq!(q.submit(LINE, 11), Err((11, Refused::Closed)));
-        let workers: Vec<_> = (0..2)
-            .map(|w| {
-                let q = q.clone();
-                std::thread::spawn(move || {
-                    while let Some(Work::Job(j)) = q.take(w) {
-                        q.complete(w, j);
-                    }
-                })
-            })
-            .collect();
-        let mut all = Vec::new();
-        while q.fetch(&mut all, 3, LATE) > 0 {}
-        workers.into_iter().for_each(|w| w.join().unwrap());
-        all.sort_unstable();
-        assert_eq!(all, (0..10).collect::<Vec<_>>());
-        assert_eq!(q.fetch(&mut all, 1, LATE), 0);
-    }
-
-    #[test]
-    fn fetch_soon_takes_what_is_there_and_does_not_wait_long() {
-        let q = Numbers::new(1, 4);
-        let mut all = Vec::new();
-        assert_eq!(q.fetch_soon(&mut all, 1, SOON), 0);
-        for i in 0..2 {
-            q.submit(LINE, i).unwrap();
-            assert_eq!(q.take(0), Some(Work::Job(i)));
-            q.complete(0, i);
-        }
-        assert_eq!(q.fetch_soon(&mut all, 1, SOON), 1);
-        assert_eq!(q.fetch_soon(&mut all, 9, SOON), 1);
-        assert_eq!(all, [0, 1]);
-    }
-
-    #[test]
-    fn a_reset_goes_into_its_completion_until_that_is_fetched_and_follows_it_then() {
-        let q = Numbers::new(2, 9);
-        let add = |completion: &mut u32, reset: u32| *completion += reset;
-        let mut all = Vec::new();
-        for job in [1, 2, 3] {
-            q.submit(LINE, job).unwrap();
-        }
-        assert_eq!((q.take(0), q.take(1)), (Some(Work::Job(1)), Some(Work::Job(2))));
-        assert_eq!((q.at(0), q.at(1)), (At::Job(1), At::Job(2)));
-        q.answer(0, 10);
-        q.answer(1, 20);
-        assert_eq!(q.at(1), At::Reset { job: 2, place: 1 });
-        assert_eq!(q.load(), (1, 2), "a machine that is reset is not free");
-        assert_eq!(q.fetch(&mut all, 1, SOON), 1);
-        q.clean(1, 5, add);
-        q.clean(0, 7, add);
-        assert_eq!((q.at(0), q.at(1), q.load()), (At::Rest, At::Rest, (1, 0)));
-        assert_eq!(q.fetch(&mut all, 9, SOON), 1);
-        let mut resets = Vec::new();
-        assert_eq!(q.take_resets(&mut resets, 9), 1);
-        assert_eq!((&all[..], &resets[..]), (&[10, 25][..], &[7][..]));
-        // A second end of the same job is none.
-        q.clean(0, 7, add);
-        assert_eq!(q.take_resets(&mut resets, 9), 0);
-        assert_eq!(q.take(0), Some(Work::Job(3)));
-        q.complete(0, 30);
-        assert_eq!(q.fetch(&mut all, 9, SOON), 1);
-        assert_eq!((q.at(0), q.load()), (At::Rest, (0, 0)));
-    }
-
-    #[test]
-    fn resets_that_nobody_takes_end_in_refusal() {
-        let q = Numbers::new(1, 2);
-        let mut taken = 0;
-        while q.submit(LINE, taken).is_ok() {
-            assert_eq!(q.take(0), Some(Work::Job(taken)));
-            q.answer(0, taken);
-            assert_eq!(q.fetch(&mut Vec::new(), 9, SOON), 1);
-            q.clean(0, taken, |_, _| panic!("it was fetched"));
-            taken += 1;
-            assert!(taken < 100, "never refused");
-        }
-        assert_eq!(q.take_resets(&mut Vec::new(), 9), 5);
-        assert_eq!(q.submit(LINE, 9), Ok(()));
-    }
-
-    #[test]
-    fn no_job_is_lost_between_a_spin_and_a_sleep() {
-        // Gaps around the length of a spin, so that jobs meet workers that spin, give up and sleep.
-        let q = Arc::new(Numbers::new(2, 4));
-        let workers = [0, 1].map(|w| {
-            let q = q.clone();
-            std::thread::spawn(move || {
-                while let Some(Work::Job(j)) = q.take(w) {
-                    q.complete(w, j);
-                }
-            })
-        });
-        let mut all = Vec::new();
-        for i in 0..3000u32 {
-            q.submit(LINE, i).unwrap();
-            if q.fetch_soon(&mut all, 1, SOON) == 0 {
-                assert_eq!(q.fetch(&mut all, 1, LATE), 1);
-            }
-            let end = Instant::now() + LONGEST.mul_f64(f64::from(i % 7) / 5.0);
-            while Instant::now() < end {
-                std::hint::spin_loop();
-            }
-        }
-        q.close();
-        workers.into_iter().for_each(|w| w.join().unwrap());
-        assert_eq!(all, (0..3000).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn fetch_gives_up_when_time_is_over() {
-        let q = Numbers::new(1, 1);
-        assert_eq!(q.fetch(&mut Vec::new(), 1, SOON), 0);
     }
 }

@@ -13,8 +13,9 @@ pub(crate) const LONGEST: Duration = Duration::from_micros(250);
 const YIELD: Duration = Duration::from_micros(10);
 /// Such yields in one spin, above which the CPU is wanted elsewhere. Those whom a completion wakes take two or three.
 const GIVEN: u32 = 3;
-/// Waits without a spin after that.
-const REST: u16 = 500;
+/// Waits without a spin after that: the most, and the fewest. Each crowd in a row doubles them.
+const REST: u16 = 512;
+const PAUSE: u16 = 4;
 
 /// What became of a spin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,12 +29,24 @@ pub(crate) enum Spun {
 }
 
 /// Whether the next wait is worth a spin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Habit {
     /// The last wait was short.
     short: bool,
     /// Waits until the next spin, after a crowd.
     rest: u16,
+    /// The same after the next crowd.
+    pause: u16,
+}
+
+impl Default for Habit {
+    fn default() -> Habit {
+        Habit {
+            short: false,
+            rest: 0,
+            pause: PAUSE,
+        }
+    }
 }
 
 impl Habit {
@@ -45,7 +58,10 @@ impl Habit {
     /// Hears how a spin went, if there was one.
     pub fn note(&mut self, spun: Spun) {
         if spun == Spun::Crowded {
-            self.rest = REST;
+            self.rest = self.pause;
+            self.pause = REST.min(self.pause * 2);
+        } else {
+            self.pause = PAUSE.max(self.pause / 2);
         }
     }
 
@@ -91,12 +107,21 @@ mod tests {
         assert!(habit.wants());
         habit.learn(LONGEST + Duration::from_nanos(1));
         assert!(!habit.wants());
-        habit.note(Spun::Crowded);
-        for _ in 0..REST {
-            assert!(!habit.wants());
-            habit.learn(Duration::ZERO);
-        }
-        assert!(habit.wants());
+        let rest = |habit: &mut Habit| {
+            habit.note(Spun::Crowded);
+            let mut waits = 0;
+            while !habit.wants() {
+                habit.learn(Duration::ZERO);
+                waits += 1;
+            }
+            waits
+        };
+        let rests: Vec<_> = (0..9).map(|_| rest(&mut habit)).collect();
+        assert_eq!(rests, [4, 8, 16, 32, 64, 128, 256, 512, 512]);
+        habit.note(Spun::Ready);
+        assert_eq!(rest(&mut habit), 256);
+        (0..9).for_each(|_| habit.note(Spun::Late));
+        assert_eq!(rest(&mut habit), 4);
     }
 
     #[test]

@@ -42,9 +42,12 @@ export class OwedResets {
     return this.#owed.size
   }
 
-  /** The reset of an answer, as the answer tells it. */
+  /** The reset of an answer, as the answer tells it. Those of one machine end in the order of its requests. */
   take(ticket: number, state: MachineState, us: number, dirtyPages: number): MachineReset {
-    if (state !== 'resetting') return new MachineReset(state, us, dirtyPages)
+    if (state !== 'resetting') {
+      if (this.#owed.size > 0) this.look()
+      return new MachineReset(state, us, dirtyPages)
+    }
     const ended = this.#ended.size === 0 ? undefined : this.#ended.get(ticket)
     if (ended !== undefined) {
       this.#ended.delete(ticket)

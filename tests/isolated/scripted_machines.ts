@@ -1,0 +1,55 @@
+/** Machines that answer at once, as a script says, in place of real ones. */
+import { MachineReset } from '../../src/isolate/ffi/machine_reset.ts'
+import type { BootedProgram, Completion, Machines } from '../../src/isolate/machines.ts'
+import type { Program } from '../../src/isolate/program.ts'
+import { makeFrame, RESPONSE } from '../../src/isolate/wire.ts'
+
+const NONE = new Uint8Array(0)
+
+/** Their answer is `done` with status 200, and what `script` makes of it; never for `?ms=for-ever`. */
+export class ScriptedMachines implements Machines {
+  readonly boundary = 'vm'
+  readonly #script: () => Partial<Completion>
+
+  constructor(script: () => Partial<Completion> = () => ({})) {
+    this.#script = script
+  }
+
+  boot(plan: Program): Promise<BootedProgram> {
+    const handlers = plan.handlers.map(({ route }) => ({ name: route.file }))
+    return Promise.resolve({ description: toFrame({ handlers }), bootMs: 1 })
+  }
+
+  submit(_program: BootedProgram, frame: Uint8Array<ArrayBuffer>): Promise<Completion> {
+    if (new TextDecoder().decode(frame).includes('for-ever')) return new Promise(() => {})
+    return Promise.resolve({
+      outcome: 'answered',
+      frame: toFrame({ status: 200, headers: [] }, 'done'),
+      log: NONE,
+      logDropped: 0,
+      message: '',
+      denials: [],
+      detail: 0,
+      queueUs: 0,
+      runUs: 1,
+      exits: 1,
+      reset: new MachineReset('clean', 1, 1),
+      worker: 0,
+      ...this.#script(),
+    })
+  }
+
+  retire(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve()
+  }
+}
+
+/** A frame of a guest's. */
+export function toFrame(head: object, body = ''): Uint8Array<ArrayBuffer> {
+  const encoder = new TextEncoder()
+  return makeFrame(RESPONSE, encoder.encode(JSON.stringify(head)), encoder.encode(body))
+}
