@@ -22,6 +22,9 @@ use crate::spin::{Habit, LONGEST, Spun, spin};
 /// Time after which a worker looks again at jobs that may not run yet.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
+/// Most resets that nobody took. Whoever fetches completions takes them at leisure: they have no place in the queue.
+const RESETS_MAX: usize = 4096;
+
 /// Why a job was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
@@ -144,8 +147,13 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
         if state.closed {
             return Err((job, Refused::Closed));
         }
-        let unfetched =
-            (state.done.len().max(state.resets.len())).saturating_sub(self.capacity + state.orders.len());
+        if state.resets.len() >= RESETS_MAX {
+            return Err((job, Refused::Full));
+        }
+        let unfetched = state
+            .done
+            .len()
+            .saturating_sub(self.capacity + state.orders.len());
         if let Err(job) = state.jobs.add(line, job, unfetched, monotonic_ns()) {
             return Err((job, Refused::Full));
         }
