@@ -186,9 +186,17 @@ impl Vcpu {
         if let Some(bases) = self.bases.get() {
             return Ok(bases);
         }
-        let sregs = self.fd.get_sregs().map_err(kvm("read system registers"))?;
+        let sregs = self.system_registers()?;
         self.note_bases(&sregs);
         Ok((sregs.fs.base, sregs.gs.base))
+    }
+
+    /// The system registers as the program left them.
+    fn system_registers(&self) -> Result<kvm_sregs> {
+        match self.tells_ring {
+            true => Ok(self.fd.sync_regs().sregs),
+            false => self.fd.get_sregs().map_err(kvm("read system registers")),
+        }
     }
 
     pub fn set_bases(&mut self, fs: u64, gs: u64) {
@@ -338,9 +346,12 @@ impl Vcpu {
             if self.rest == Rest::Stub {
                 (sregs.cs, sregs.ss) = (code_segment(KERNEL_CODE, 0), data_segment(KERNEL_DATA, 0));
             }
-            self.fd.sync_regs_mut().sregs = sregs;
-            self.fd.set_sync_dirty_reg(SyncReg::SystemRegister);
             self.sregs_dirty = false;
+            // Where each exit tells them they need not be loaded again if none is another.
+            if !self.tells_ring || self.fd.sync_regs_mut().sregs != sregs {
+                self.fd.sync_regs_mut().sregs = sregs;
+                self.fd.set_sync_dirty_reg(SyncReg::SystemRegister);
+            }
         }
         self.fd.sync_regs_mut().regs = regs;
         self.fd.set_sync_dirty_reg(SyncReg::Register);

@@ -22,10 +22,7 @@ impl Vcpu {
         self.rest = Rest::Stub;
         let error = self.take_frame(&regs, vector, memory)?;
         let address = if vector == 14 {
-            let sregs = match self.tells_ring {
-                true => self.fd.sync_regs().sregs,
-                false => self.fd.get_sregs().map_err(kvm("read the fault's address"))?,
-            };
+            let sregs = self.system_registers()?;
             self.note_bases(&sregs);
             sregs.cr2
         } else {
@@ -138,7 +135,7 @@ impl Vcpu {
     pub(super) fn kicked(&mut self, memory: &Memory, entered: &Entered) -> Result<bool> {
         self.settle()?;
         let regs = self.fd.sync_regs().regs;
-        let sregs = self.fd.get_sregs().map_err(kvm("read system registers"))?;
+        let sregs = self.system_registers()?;
         self.note_bases(&sregs);
         self.user = regs;
         if sregs.cs.dpl == 3 {
