@@ -1,7 +1,7 @@
 //! A walk over all tables of a kernel that checks what must hold after every exit: bounds, counts, and references that lead somewhere.
 //! For tests and fuzzing; it costs as much as the tables are long.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::kernel::Kernel;
 use crate::machine::{Protection, USER_END};
@@ -62,15 +62,7 @@ impl Kernel {
                 self.limits.reserved_bytes
             )
         })?;
-        let mut versions = BTreeMap::new();
-        for (_, mapping) in tree.overlapping(0..USER_END) {
-            if let Source::File { file, .. } = &mapping.source
-                && file.of_guest
-            {
-                versions.insert(file.bytes().as_ptr() as usize, file.bytes().len() as u64);
-            }
-        }
-        let kept: u64 = versions.values().sum();
+        let kept = tree.bytes_of_guest();
         ensure(kept <= self.limits.file_bytes, || {
             format!(
                 "mappings keep {kept} bytes of files, wanted at most {}",

@@ -2,6 +2,7 @@
 
 mod audit;
 mod gaps;
+mod versions;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use crate::host_file::HostFile;
 use crate::machine::{PAGE, Protection, USER_END, USER_START};
 use gaps::Gaps;
+use versions::Versions;
 
 /// What a page of a mapping holds before the guest writes to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,6 +115,7 @@ impl Mapping {
 pub struct VmaTree {
     map: BTreeMap<u64, Mapping>,
     gaps: Gaps,
+    versions: Versions,
     /// Sum of all lengths, in bytes.
     reserved: u64,
 }
@@ -122,12 +125,13 @@ impl Default for VmaTree {
         Self {
             map: BTreeMap::new(),
             gaps: Gaps::new(USER_START, USER_END),
+            versions: Versions::default(),
             reserved: 0,
         }
     }
 }
 
-/// By what is mapped: the gaps follow from it.
+/// By what is mapped: gaps and versions follow from it.
 impl PartialEq for VmaTree {
     fn eq(&self, other: &Self) -> bool {
         (&self.map, self.reserved) == (&other.map, other.reserved)
@@ -153,6 +157,18 @@ impl VmaTree {
     #[must_use]
     pub fn reserved(&self) -> u64 {
         self.reserved
+    }
+
+    /// Bytes of the versions of the guest's own files that mappings keep.
+    #[must_use]
+    pub fn bytes_of_guest(&self) -> u64 {
+        self.versions.bytes()
+    }
+
+    /// [`VmaTree::bytes_of_guest`], were this file of the guest's mapped as well.
+    #[must_use]
+    pub fn bytes_of_guest_with(&self, file: &HostFile) -> u64 {
+        self.versions.bytes_with(file)
     }
 
     /// The mapping that holds this address, with its start.
@@ -202,6 +218,7 @@ impl VmaTree {
         let end = mapping.end;
         self.reserved += end - start;
         self.gaps.take(start, end);
+        self.versions.add(&mapping.source);
         self.map.insert(start, mapping);
         self.merge(start..end);
     }
@@ -213,6 +230,7 @@ impl VmaTree {
         while let Some((&start, mapping)) = self.map.range(range.clone()).next() {
             let end = mapping.end;
             self.reserved -= end - start;
+            self.versions.drop(&mapping.source);
             self.map.remove(&start);
             self.gaps.free(start, end);
         }
@@ -240,6 +258,7 @@ impl VmaTree {
             && start < at
         {
             let tail = mapping.tail(start, at);
+            self.versions.add(&tail.source);
             self.map.insert(at, tail);
             if let Some(head) = self.map.get_mut(&start) {
                 head.end = at;
@@ -262,6 +281,7 @@ impl VmaTree {
             match self.map.get(&end) {
                 Some(next) if mapping.continues_in(start, next) => {
                     let next_end = next.end;
+                    self.versions.drop(&next.source);
                     self.map.remove(&end);
                     if let Some(mapping) = self.map.get_mut(&start) {
                         mapping.end = next_end;

@@ -1,13 +1,11 @@
 //! `mmap` and its family.
 
-use std::collections::BTreeMap;
-
 use super::{Answer, Done, ZERO, value};
 use crate::errno::Errno;
 use crate::files::FileKind;
 use crate::host_file::HostFile;
 use crate::kernel::Kernel;
-use crate::machine::{Machine, PAGE, PageState, Protection, USER_END};
+use crate::machine::{Machine, PAGE, PageState, Protection};
 use crate::space::{Place, Wanted};
 use crate::vfs::NodeKind;
 use crate::vma::{Purpose, Source};
@@ -103,19 +101,7 @@ impl Kernel {
 
     /// Mappings keep a memory file as it was when it was mapped: all versions together must stay within the limit on files.
     fn room_for_versions(&self, file: &HostFile) -> Result<(), Errno> {
-        let kept = self
-            .space
-            .tree
-            .overlapping(0..USER_END)
-            .filter_map(|(_, mapping)| match &mapping.source {
-                Source::File { file, .. } if file.of_guest => {
-                    Some((file.bytes().as_ptr() as usize, file.bytes().len() as u64))
-                }
-                _ => None,
-            });
-        let mut versions: BTreeMap<usize, u64> = kept.collect();
-        versions.insert(file.bytes().as_ptr() as usize, file.bytes().len() as u64);
-        if versions.values().sum::<u64>() > self.limits.file_bytes {
+        if self.space.tree.bytes_of_guest_with(file) > self.limits.file_bytes {
             Err(Errno::ENOMEM)
         } else {
             Ok(())

@@ -38,6 +38,10 @@ impl VmaTree {
             .into_iter()
             .chain(self.map.values().map(|mapping| mapping.end));
         self.gaps
-            .audit(ends.zip(starts).filter(|(end, start)| end < start))
+            .audit(ends.zip(starts).filter(|(end, start)| end < start))?;
+        let versions = super::Versions::of(self.map.values().map(|mapping| &mapping.source));
+        ensure(versions == self.versions, || {
+            format!("mappings keep {versions:?}, counted are {:?}", self.versions)
+        })
     }
 }

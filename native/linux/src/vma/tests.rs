@@ -43,7 +43,7 @@ fn gap_below_by_search(tree: &VmaTree, top: u64, length: u64) -> Option<u64> {
 
 #[test]
 fn tree_agrees_with_a_map_of_single_pages() {
-    let file = HostFile::new(vec![0_u8; 10]);
+    let file = HostFile::of_guest(vec![0_u8; 10].into());
     let mut dice = Dice::new(5);
     let mut next = move |end| dice.below(end);
     for _ in 0..300 {
