@@ -27,8 +27,8 @@ const KVM_RUN: u32 = 0xae80;
 /// afterwards, and the machines that the thread forks later get descriptors that nobody knows yet. What this leaves open are the machines
 /// of other threads, whose memory and `kvm_run` pages lie in the same address space anyway. No other driver answers to these numbers.
 const KVM_REQUESTS: [u32; 21] = [
-    0x5000_aea5, // KVM_SET_XSAVE: once a reset
-    0x8138_ae83, // KVM_GET_SREGS: once a page fault
+    0x5000_aea5, // KVM_SET_XSAVE: once a switch of threads
+    0x8138_ae83, // KVM_GET_SREGS: once a page fault on AMD-V and VT-x
     0x4040_aea0, // KVM_SET_VCPU_EVENTS: once a kick
     0x9000_aea4, // KVM_GET_XSAVE
     0xae01,      // KVM_CREATE_VM

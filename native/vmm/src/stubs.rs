@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn no_low_page_is_writable_and_executable_and_only_ring_3s_stubs_are_the_users() {
+    fn no_low_page_is_writable_and_executable_and_only_ring_3s_stub_is_the_users() {
         for entry in [Entry::Ring3, Entry::Ring0] {
             let mut m = Memory::new(Mapping::anonymous(1 << 20).unwrap());
             install(&mut m, entry).unwrap();
