@@ -2,16 +2,17 @@
  * From a planned program to a snapshot that is warm.
  *
  * ```text
- * boot -> describe -> first runs -> renew -> warm-up -> renew -> snapshot -> trial runs in a fork
+ * load -> describe -> first runs -> renew -> warm-up -> renew -> snapshot -> trial runs in a fork
  *   ^                                                                            |
  *   +---- once more with a longer warm-up <-- unsettled -------------------------+
  * ```
  */
+import { toLoadSpec } from './base.ts'
 import { BootError } from './ffi/errors.ts'
 import type { NativeLibrary } from './ffi/library.ts'
 import { NativeProgram, type Trial } from './ffi/native_program.ts'
-import type { ProgramSpec, WarmupFrame } from './ffi/spec.ts'
-import { GUEST_PATH, type Program } from './program.ts'
+import type { WarmupFrame } from './ffi/spec.ts'
+import type { Program } from './program.ts'
 import { encodeControl } from './request_frame.ts'
 import type { Warmup } from './warmup.ts'
 
@@ -24,9 +25,6 @@ export interface WarmProgram {
   readonly settled: boolean
 }
 
-/** Memory of Deno itself beside that of a request. */
-const BASE_BYTES = 64 << 20
-const BOOT_MS = 60_000
 /** What the first runs of a handler may take beyond its own limit: they are cold. */
 const COLD_MS = 1000
 /** CPU time for the warm-up of one handler, and of all of them: a neighbour on the core must not shorten it. */
@@ -41,16 +39,20 @@ const SETTLED_FACTOR = 1.5
 const SETTLED_US = 60
 
 /**
- * Boots a program. A handler that ends it in its warm-up, or does not come to an end, starts cold and is told of on standard error.
+ * Loads a program into its base. A handler that ends it in its warm-up, or does not come to an end, starts cold and is told of on standard error.
  * Rejects with `BootError`, `IsolationUnavailableError` or `NativeError`.
  */
-export async function bootWarm(library: NativeLibrary, plan: Program): Promise<WarmProgram> {
+export async function bootWarm(
+  library: NativeLibrary,
+  base: NativeProgram,
+  plan: Program,
+): Promise<WarmProgram> {
   const begin = performance.now()
-  const first = await bootSurvivors(library, plan, plan.warmup, 1)
+  const first = await bootSurvivors(library, base, plan, plan.warmup, 1)
   let { native } = first
   if (!isSettled(native)) {
     await native.close()
-    native = (await bootSurvivors(library, plan, first.warmup, LONGER)).native
+    native = (await bootSurvivors(library, base, plan, first.warmup, LONGER)).native
   }
   return { native, bootMs: performance.now() - begin, settled: isSettled(native) }
 }
@@ -58,6 +60,7 @@ export async function bootWarm(library: NativeLibrary, plan: Program): Promise<W
 /** Boots, each time without the handler at fault; gives the warm-up that was left. */
 async function bootSurvivors(
   library: NativeLibrary,
+  base: NativeProgram,
   plan: Program,
   given: readonly Warmup[],
   times: number,
@@ -66,8 +69,8 @@ async function bootSurvivors(
   for (;;) {
     const steps = toSteps(plan, warmup, times)
     try {
-      const frames = steps.map(({ frame }) => frame)
-      return { native: await NativeProgram.boot(library, toSpec(plan, frames)), warmup }
+      const spec = { ...toLoadSpec(plan, base), warmup: steps.map(({ frame }) => frame) }
+      return { native: await NativeProgram.boot(library, spec), warmup }
     } catch (error) {
       if (!(error instanceof BootError) || error.entry === null || warmup.length === 0) throw error
       // What is of no handler renews the program: that fails for all of them.
@@ -122,34 +125,6 @@ function toSteps(plan: Program, warmup: readonly Warmup[], times: number): Step[
 
 function toControl(control: 'describe' | 'renew', group: number, tell = false): Step {
   return { handler: null, frame: { frame: encodeControl({ control }), runs: 1, group, tell } }
-}
-
-/** Stock Deno on the bundle, with its own libraries and nothing else of the host. */
-function toSpec(plan: Program, warmup: readonly WarmupFrame[]): ProgramSpec {
-  const deno = Deno.execPath()
-  const { cpuMs, limits } = plan.options
-  return {
-    path: '/bin/deno',
-    args: ['deno', ...plan.args],
-    env: plan.env,
-    mounts: [{ guest: '/bin/deno', host: deno }],
-    libraries: [deno],
-    files: [{ guest: GUEST_PATH, bytes: plan.bundle.code }],
-    draws: true,
-    clockUs: plan.options.coarseClockUs,
-    limits: {
-      memoryBytes: BASE_BYTES + plan.options.memoryMb * (1 << 20),
-      outputBytes: plan.options.outputBytes,
-      logBytes: limits.logBytes,
-      bootMs: BOOT_MS,
-      cpuMs,
-      calls: limits.systemCalls,
-      descriptors: limits.files,
-      threads: limits.threads,
-      mappings: limits.mappings,
-    },
-    warmup,
-  }
 }
 
 function isSettled({ report }: NativeProgram): boolean {

@@ -1,4 +1,7 @@
-/** One program of many route files: their code, what it imports, and the guest that runs it. */
+/**
+ * One program of many route files: their code and what it imports. The guest that runs it is a file of its own, the same for all
+ * programs.
+ */
 import { fromFileUrl } from '@std/path'
 import { runBuild } from './compiler.ts'
 import { makeRenewable, RENEW_BANNER } from './renewable.ts'
@@ -34,17 +37,40 @@ export interface Bundle {
   readonly inputs: readonly string[]
 }
 
+/** Name of the guest's file; programs import it from beside them. */
+export const RUNTIME_FILE = 'runtime.js'
+
 const GUEST = new URL('./guest/', import.meta.url)
 const ENTRY = 'program'
+
+let runtime: Promise<Bundle> | null = null
+
+/** The guest, bundled once. Rejects as {@link bundleProgram} does. */
+export function bundleRuntime(): Promise<Bundle> {
+  const entry = `import ${toGuestImport('prelude.ts')}
+export { awaitProgram } from ${toGuestImport('load.ts')}
+export { serve } from ${toGuestImport('serve.ts')}
+export * from ${toGuestImport('facade.ts')}
+`
+  return runtime ??= build(entry).catch((error) => {
+    runtime = null
+    throw error
+  })
+}
 
 /**
  * Bundles a program. Throws `ProgramError` with file and line for what does not parse, cannot be found, or is not exported
  * where it is imported.
  */
 export async function bundleProgram(input: BundleInput): Promise<Bundle> {
+  const { code, ...rest } = await build(toEntry(input), RENEW_BANNER)
+  return { code: new TextEncoder().encode(makeRenewable(new TextDecoder().decode(code))), ...rest }
+}
+
+async function build(entry: string, banner = ''): Promise<Bundle> {
   const { outputFiles, metafile } = await runBuild('bundle isolated handlers', {
     entryPoints: [ENTRY],
-    plugins: [resolverPlugin(toEntry(input))],
+    plugins: [resolverPlugin(entry, `./${RUNTIME_FILE}`)],
     bundle: true,
     write: false,
     metafile: true,
@@ -53,7 +79,7 @@ export async function bundleProgram(input: BundleInput): Promise<Bundle> {
     outfile: `/${ENTRY}.js`,
     sourcemap: 'external',
     sourcesContent: false,
-    banner: { js: RENEW_BANNER },
+    banner: { js: banner },
     platform: 'node',
     conditions: ['deno', 'import', 'module'],
     mainFields: ['module', 'main'],
@@ -61,12 +87,16 @@ export async function bundleProgram(input: BundleInput): Promise<Bundle> {
   }, toShown)
   const [map, code] = outputFiles[0].path.endsWith('.map') ? outputFiles : outputFiles.toReversed()
   return {
-    code: new TextEncoder().encode(makeRenewable(new TextDecoder().decode(code.contents))),
+    code: code.contents,
     map: new TextDecoder().decode(map.contents),
     inputs: Object.keys(metafile.inputs).filter((name) => !/^\w[\w+.-]*:/.test(name)).map((name) =>
       `/${name}`
     ).sort(),
   }
+}
+
+function toGuestImport(name: string): string {
+  return JSON.stringify(fromFileUrl(new URL(name, GUEST)))
 }
 
 /** Each module is loaded by itself: one that throws breaks its own routes only. */
@@ -75,8 +105,9 @@ function toEntry({ files, handlers, outputBytes, logBytes }: BundleInput): strin
   const listed = handlers.map((handler) =>
     JSON.stringify({ name: handler.name, module: handler.file, export: handler.export })
   )
-  return `import ${JSON.stringify(fromFileUrl(new URL('prelude.ts', GUEST)))}
-import { serve } from ${JSON.stringify(fromFileUrl(new URL('serve.ts', GUEST)))}
+  // Deno may read the program's file, or could not load it; nothing of the user has run yet, and none of it may.
+  return `import { serve } from './${RUNTIME_FILE}'
+globalThis.Deno?.permissions?.revokeSync({ name: 'read' })
 serve({
   outputBytes: ${outputBytes},
   logBytes: ${logBytes},

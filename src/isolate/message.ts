@@ -84,6 +84,17 @@ export interface RenewHead {
 /** What is asked of the program itself. */
 export type ControlHead = DescribeHead | DrawHead | RenewHead
 
+/**
+ * Tells a base to load the program that lies at `name`, as a module. It does not answer: the program takes the next frame. One that
+ * cannot be loaded ends the guest, with the reason on its standard error.
+ */
+export interface LoadHead {
+  readonly control: 'load'
+  readonly name: string
+  /** 64 hex digits of entropy. */
+  readonly seed: string
+}
+
 /** An error as data. Strings are cut at {@link MAX_ERROR_TEXT} characters, chains of causes at {@link MAX_CAUSES}. */
 export interface ErrorData {
   readonly name: string

@@ -1,5 +1,5 @@
 /** Programs: what a virtual machine boots. Isolated routes of equal options share one. */
-import { type Bundle, type BundleHandler, bundleProgram } from './bundle.ts'
+import { type Bundle, type BundleHandler, bundleProgram, bundleRuntime, RUNTIME_FILE } from './bundle.ts'
 import { ProgramError } from './compiler.ts'
 import { readIsolated } from './literal.ts'
 import {
@@ -44,6 +44,8 @@ export interface Program {
   readonly handlers: readonly ProgramHandler[]
   /** Belongs in a file that is called {@link PROGRAM_FILE}. */
   readonly bundle: Bundle
+  /** What the bundle imports from beside it, as {@link RUNTIME_FILE}: the same for all programs. */
+  readonly runtime: Bundle
   /** Arguments of deno behind its own name; the last is the path of the bundle in the guest. */
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
@@ -168,11 +170,12 @@ async function toProgram(
     outputBytes: options.outputBytes,
     logBytes: options.limits.logBytes,
   })
+  const runtime = await bundleRuntime()
   const args = guestArguments(options, GUEST_PATH)
   const env = guestEnvironment(options, readEnv)
   const hash = await digest(bundle.code, JSON.stringify([args, env, members.map((member) => member.options)]))
-  const stacks = createStackMapper(bundle.map, PROGRAM_FILE)
-  return { hash, id: hash.slice(0, 12), options, handlers, bundle, args, env, warmup, stacks }
+  const stacks = createStackMapper({ [PROGRAM_FILE]: bundle.map, [RUNTIME_FILE]: runtime.map })
+  return { hash, id: hash.slice(0, 12), options, handlers, bundle, runtime, args, env, warmup, stacks }
 }
 
 /** The handlers of a route, numbered from `first`. */

@@ -1,4 +1,4 @@
-import type { ControlHead, RequestHead, RequestLine } from './message.ts'
+import type { ControlHead, LoadHead, RequestHead, RequestLine } from './message.ts'
 import { makeFrame, REQUEST } from './wire.ts'
 
 const encoder = new TextEncoder()
@@ -38,8 +38,8 @@ function toLines(head: RequestHead): string {
   return `${JSON.stringify(line)}\n${JSON.stringify(headers.flat())}\n${seed}`
 }
 
-/** A frame that asks the program itself. */
-export function encodeControl(head: ControlHead): Uint8Array<ArrayBuffer> {
+/** A frame for the program itself, or its base. */
+export function encodeControl(head: ControlHead | LoadHead): Uint8Array<ArrayBuffer> {
   return makeFrame(REQUEST, encoder.encode(JSON.stringify(head)), NOTHING)
 }
 

@@ -1,5 +1,5 @@
 /** The resolver of the bundler: what a module of the guest may import, and where it lies. */
-import { fromFileUrl, toFileUrl } from '@std/path'
+import { toFileUrl } from '@std/path'
 import type { PluginBuild, ResolveArguments, ResolveResult } from './compiler.ts'
 import {
   cacheModule,
@@ -17,25 +17,38 @@ export const ENTRY_NAMESPACE = 'mayfly'
 const REMOTE_NAMESPACE = 'remote'
 const BUILTIN_NAMESPACE = 'builtin'
 
-const FACADE = fromFileUrl(new URL('./guest/facade.ts', import.meta.url))
-/** Mayfly's own entry is another one inside a guest. */
+const FACADE_NAMESPACE = 'facade'
+/** What `guest/facade.ts` exports, types left out; a test compares them. */
+export const FACADE_NAMES: readonly string[] = ['HttpError']
+/** Mayfly's own entry is another one inside a guest: what the guest's own file gives of it. */
 const OWN_ENTRY = new URL('../../mod.ts', import.meta.url).href
 const PACKAGE_FOLDER = /\/node_modules\/|\/npm\//
 
-/** A plugin that resolves as Deno does; `entry` is the text of the entry module. */
-export function resolverPlugin(entry: string): { name: string; setup(build: PluginBuild): void } {
+/**
+ * A plugin that resolves as Deno does; `entry` is the text of the entry module, and `runtime` how the guest's file is imported, which
+ * stays a file of its own.
+ */
+export function resolverPlugin(
+  entry: string,
+  runtime: string,
+): { name: string; setup(build: PluginBuild): void } {
   const remote: RemoteModules = { modules: new Map(), redirects: new Map() }
   return {
     name: 'mayfly',
     setup(build) {
       build.onResolve({ filter: /.*/ }, async (args) => {
         try {
+          if (args.path === runtime && isOwn(args)) return { path: runtime, external: true }
           return await resolveArguments(remote, args)
         } catch (error) {
           return { errors: [{ text: `import '${args.path}': ${reasonOf(error)}` }] }
         }
       })
       build.onLoad({ filter: /.*/, namespace: ENTRY_NAMESPACE }, () => ({ contents: entry, loader: 'js' }))
+      build.onLoad({ filter: /.*/, namespace: FACADE_NAMESPACE }, () => ({
+        contents: `export { ${FACADE_NAMES.join(', ')} } from ${JSON.stringify(runtime)}`,
+        loader: 'js',
+      }))
       build.onLoad({ filter: /.*/, namespace: REMOTE_NAMESPACE }, ({ path }) => {
         const { contents, loader } = remote.modules.get(path)!
         return { contents, loader }
@@ -46,6 +59,10 @@ export function resolverPlugin(entry: string): { name: string; setup(build: Plug
       }))
     },
   }
+}
+
+function isOwn({ namespace }: ResolveArguments): boolean {
+  return namespace === ENTRY_NAMESPACE || namespace === FACADE_NAMESPACE
 }
 
 function reasonOf(error: unknown): string {
@@ -85,7 +102,7 @@ async function resolveArguments(
 async function toResult(remote: RemoteModules, url: string): Promise<ResolveResult> {
   const builtin = toBuiltin(url)
   if (builtin !== null) return { path: builtin, external: true }
-  if (url === OWN_ENTRY) return { path: FACADE }
+  if (url === OWN_ENTRY) return { path: 'mayfly', namespace: FACADE_NAMESPACE }
   if (url.startsWith('file:')) return { path: await existing(toPath(url)) }
   if (/^(?:https?|jsr):/.test(url)) return { ...toRemote(await loadRemote(remote, url)) }
   if (url.startsWith('npm:')) {

@@ -3,18 +3,18 @@ import { HttpError } from '../errors/http_error.ts'
 import type { ErrorData } from './message.ts'
 import { originalPosition, parseSourceMap, type SourceMap } from './source_map.ts'
 
-/** Maps the stacks of one program. */
-export interface StackMapper {
+/** Maps the stacks of one program: the maps of its files, each by the file's name as it ends in stacks. */
+export type StackMapper = ReadonlyMap<string, FileMap>
+
+interface FileMap {
   readonly json: string
-  /** The program's file as it stands in its stacks, from the end: `program.js`. */
-  readonly fileName: string
   /** Decoded for the first error. */
   map: SourceMap | null
 }
 
-/** A mapper for the bundle in a file of the name `fileName`; `json` is its source map. Decodes nothing yet. */
-export function createStackMapper(json: string, fileName: string): StackMapper {
-  return { json, fileName, map: null }
+/** A mapper for bundles by the names of their files, each with its source map as JSON. Decodes nothing yet. */
+export function createStackMapper(maps: Readonly<Record<string, string>>): StackMapper {
+  return new Map(Object.entries(maps).map(([name, json]) => [name, { json, map: null }]))
 }
 
 /** What was thrown in a guest and is not for the client. Its stack names the user's sources. */
@@ -58,9 +58,10 @@ export function mapStack(mapper: StackMapper, stack: string): string {
 
 function mapFrame(mapper: StackMapper, [whole, before, url, line, column, after]: string[]): string | null {
   if (url.startsWith('ext:') || url.startsWith('node:')) return null
-  if (!url.endsWith(`/${mapper.fileName}`)) return whole
-  mapper.map ??= parseSourceMap(mapper.json)
-  const origin = originalPosition(mapper.map, Number(line), Number(column))
+  const file = mapper.get(url.slice(url.lastIndexOf('/') + 1))
+  if (file === undefined) return whole
+  file.map ??= parseSourceMap(file.json)
+  const origin = originalPosition(file.map, Number(line), Number(column))
   if (origin === null) return null
   const source = toSourceUrl(origin.source)
   if (source === null) return null

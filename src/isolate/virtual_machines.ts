@@ -1,4 +1,5 @@
 /** Programs in virtual machines: the native library, its pool, and what a program is booted from. */
+import { Bases, type HeldBase } from './base.ts'
 import { bootWarm, type WarmProgram } from './boot.ts'
 import { buildLibrary } from './ffi/build.ts'
 import { IsolationUnavailableError } from './ffi/errors.ts'
@@ -38,12 +39,14 @@ function checksResets(): boolean {
 }
 
 class SnapshotProgram implements BootedProgram {
+  readonly base: HeldBase
   readonly native: NativeProgram
   readonly description: Uint8Array<ArrayBuffer>
   readonly bootMs: number
   readonly settled: boolean
 
-  constructor({ native, bootMs, settled }: WarmProgram) {
+  constructor(base: HeldBase, { native, bootMs, settled }: WarmProgram) {
+    this.base = base
     this.native = native
     this.description = native.answer(0)
     this.bootMs = bootMs
@@ -55,19 +58,27 @@ class VirtualMachines implements Machines {
   readonly boundary = 'vm'
   readonly #library: NativeLibrary
   readonly #pool: NativePool
+  readonly #bases: Bases
   readonly #programs = new Set<SnapshotProgram>()
   readonly #check = checksResets()
 
   constructor(library: NativeLibrary, { vms, queue }: MachinesOptions) {
     this.#library = library
+    this.#bases = new Bases(library)
     this.#pool = new NativePool(library, { workers: vms, queue })
   }
 
   async boot(plan: Program): Promise<BootedProgram> {
-    const program = new SnapshotProgram(await bootWarm(this.#library, plan))
-    this.#pool.prepare(program.native)
-    this.#programs.add(program)
-    return program
+    const base = await this.#bases.hold(plan)
+    try {
+      const program = new SnapshotProgram(base, await bootWarm(this.#library, base.native, plan))
+      this.#pool.prepare(program.native)
+      this.#programs.add(program)
+      return program
+    } catch (error) {
+      await base.release()
+      throw error
+    }
   }
 
   submit(
@@ -82,13 +93,18 @@ class VirtualMachines implements Machines {
   }
 
   async retire(program: BootedProgram): Promise<void> {
+    const { native, base } = program as SnapshotProgram
     this.#programs.delete(program as SnapshotProgram)
-    await this.#pool.retire((program as SnapshotProgram).native)
+    await this.#pool.retire(native)
+    await base.release()
   }
 
   async close(): Promise<void> {
     await this.#pool.close()
-    for (const { native } of this.#programs) await native.close()
+    for (const { native, base } of this.#programs) {
+      await native.close()
+      await base.release()
+    }
     this.#library.close()
   }
 }

@@ -123,7 +123,9 @@ Deno.test('decodeResponse throws its own errors only, whatever comes', () => {
 })
 
 Deno.test('toHostError keeps an HttpError public and everything else private', () => {
-  const mapper = createStackMapper('{"version":3,"sources":["home/a.ts"],"mappings":"AAAA"}', 'program.js')
+  const mapper = createStackMapper({
+    'program.js': '{"version":3,"sources":["home/a.ts"],"mappings":"AAAA"}',
+  })
   const http = toHostError(mapper, {
     ...ERROR,
     http: { status: 418, type: 'pot', headers: { a: 'b' }, details: { c: 1 } },
@@ -154,7 +156,7 @@ Deno.test('mapStack leaves out what no user can mend', () => {
     sources: [guest, 'mayfly:program', 'remote:https://x.dev/m.ts', 'a b.ts'],
     mappings: 'AAAA,CCAA,CCAA,CCAA',
   }
-  const mapper = createStackMapper(JSON.stringify(map), 'program.js')
+  const mapper = createStackMapper({ 'program.js': JSON.stringify(map) })
   const stack = [
     'Error: a',
     '  at b',

@@ -1,7 +1,9 @@
-import { assert, assertEquals, assertRejects, assertStringIncludes } from '@std/assert'
+import { assertEquals, assertRejects, assertStringIncludes } from '@std/assert'
 import { join } from '@std/path'
-import { bundleProgram } from '../../src/isolate/bundle.ts'
+import { bundleProgram, bundleRuntime } from '../../src/isolate/bundle.ts'
 import { ProgramError, stopBundler } from '../../src/isolate/compiler.ts'
+import * as facade from '../../src/isolate/guest/facade.ts'
+import { FACADE_NAMES } from '../../src/isolate/resolver.ts'
 import { ask, withGuest, withRoutes } from './guest_process.ts'
 
 function bundle(path: string) {
@@ -20,16 +22,31 @@ Deno.test('a bundle is the same bytes each time and holds no host code', async (
     const first = await bundle(join(folder, 'a.ts'))
     await stopBundler()
     assertEquals(await bundle(join(folder, 'a.ts')), first)
-    const root = new URL('../../', import.meta.url).pathname
-    const rooms = first.inputs.filter((path) => path.startsWith(`${root}src/`)).map((path) =>
-      path.slice(root.length + 4).split('/')[0]
+    assertEquals(
+      first.inputs,
+      [join(folder, '_b.ts'), join(folder, 'a.ts')],
+      'what is the guest is no part of it',
     )
-    assertEquals([...new Set(rooms)].sort(), ['context', 'errors', 'events', 'isolate', 'std'])
-    const own = first.inputs.filter((path) => path.includes('/src/isolate/') && !path.includes('/guest/'))
-    assertEquals(own.map((path) => path.split('/').at(-1)), ['json_members.ts', 'message.ts', 'wire.ts'])
-    assert(first.inputs.includes(join(folder, '_b.ts')))
-    assertEquals(first.inputs.includes(`${root}mod.ts`), false)
+    assertStringIncludes(new TextDecoder().decode(first.code), 'from "./runtime.js"')
   })
+})
+
+Deno.test('the guest is bundled once and holds no host code', async () => {
+  const first = await bundleRuntime()
+  assertEquals(await bundleRuntime(), first)
+  const root = new URL('../../', import.meta.url).pathname
+  const rooms = first.inputs.filter((path) => path.startsWith(`${root}src/`)).map((path) =>
+    path.slice(root.length + 4).split('/')[0]
+  )
+  assertEquals([...new Set(rooms)].sort(), ['context', 'errors', 'events', 'isolate', 'std'])
+  const own = first.inputs.filter((path) => path.includes('/src/isolate/') && !path.includes('/guest/'))
+  assertEquals(own.map((path) => path.split('/').at(-1)), ['json_members.ts', 'message.ts', 'wire.ts'])
+  assertEquals(first.inputs.includes(`${root}mod.ts`), false)
+  await stopBundler()
+})
+
+Deno.test('what a program may import of Mayfly is what the facade exports', () => {
+  assertEquals(FACADE_NAMES, Object.keys(facade))
 })
 
 Deno.test('bundleProgram names file and line of what cannot be bundled', async () => {

@@ -1,6 +1,7 @@
 /** Runs a program's bundle in a plain child process: the same frames on fd 0 and fd 1 that a virtual machine gives it. */
 import { join } from '@std/path'
 import type { ResponseHead } from '../../src/isolate/message.ts'
+import { RUNTIME_FILE } from '../../src/isolate/bundle.ts'
 import { type IsolatedRoute, planPrograms, type Program, PROGRAM_FILE } from '../../src/isolate/program.ts'
 import { createSeed, encodeRequest } from '../../src/isolate/request_frame.ts'
 import { decodeResponse } from '../../src/isolate/response_frame.ts'
@@ -65,6 +66,7 @@ export async function withGuest(
     for (const { error } of failures) throw error
     const path = join(folder, PROGRAM_FILE)
     await Deno.writeFile(path, program.bundle.code)
+    await Deno.writeFile(join(folder, RUNTIME_FILE), program.runtime.code)
     const guest = startGuest(program, path)
     try {
       await run(guest)

@@ -17,7 +17,10 @@ exports.counted = () => ++count
 async function loadEntry(
   code: string,
 ): Promise<{ renew(): void; modules: (() => Promise<Record<string, unknown>>)[] }> {
-  const script = code.replace(/\nserve\(\{/, '\nglobalThis.__entry = ({')
+  const script = code.replace(/\nserve\(\{/, '\nglobalThis.__entry = ({').replace(
+    /\nimport { serve }.*\n.*revokeSync.*/,
+    '',
+  )
   assert(script !== code)
   const key = '__entry'
   await import(`data:text/javascript,${encodeURIComponent(script)}`)

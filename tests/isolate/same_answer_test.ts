@@ -179,7 +179,7 @@ Deno.test('toGuestFrame refuses a body over the limit and a header that no frame
 })
 
 Deno.test('toResponse refuses answers that fit no request', () => {
-  const stacks = createStackMapper('', 'program.js')
+  const stacks = createStackMapper({})
   const text = (body: string) => new TextEncoder().encode(body)
   const bare = createContext('a')
   bare.session = null

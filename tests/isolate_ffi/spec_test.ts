@@ -36,6 +36,7 @@ Deno.test('encodeSpec writes each item with its tag and length', () => {
     ['folder', '/app'],
     ['writable', '/tmp'],
     ['libraries', '/bin/true'],
+    ['clock', '\x05\0\0\0'],
     ['mount', '\x06\0\0\0/bin/p/usr/bin/p'],
     ['file', '\x02\0\0\0/f\x01\0\x02'],
     [
@@ -45,8 +46,15 @@ Deno.test('encodeSpec writes each item with its tag and length', () => {
     ],
     ['warmup', '\x03\0\0\0\x02\0\0\0\x01\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\t\t'],
     ['draws', ''],
-    ['clock', '\x05\0\0\0'],
   ])
+})
+
+Deno.test('encodeSpec writes what a base is to load', () => {
+  const { files, limits, warmup } = SPEC
+  const load = encodeSpec({ base: 7, frame: new Uint8Array([1, 2]), files, limits, warmup, draws: true })
+  const written = items(load)
+  assertEquals(written.map(([name]) => name), ['base', 'file', 'limits', 'warmup', 'draws'])
+  assertEquals(written[0], ['base', '\x07\0\0\0\x01\x02'])
 })
 
 Deno.test('encodeSpec leaves out what is not there', () => {

@@ -30,6 +30,7 @@ use layout::{CHECK, Completion, KEEP, LINE_SHIFT, Part, Pointers, Reset};
 use pool::TicketPool;
 use program::BootedProgram;
 use registry::Registry;
+use spec::Start;
 
 static PROGRAMS: Registry<BootedProgram> = Registry::new("program");
 static POOLS: Registry<TicketPool> = Registry::new("pool");
@@ -68,7 +69,11 @@ exports! {
     fn mayfly_program_boot(description: *const u8, length: u32) {
         // SAFETY: the caller's promise.
         let description = spec::decode(unsafe { bytes_in(description, length)? })?;
-        PROGRAMS.add(BootedProgram::boot(description)?)
+        let base = match &description.start {
+            Start::Boot(_) => None,
+            Start::Load(base, _) => Some(PROGRAMS.get(*base)?.program()?),
+        };
+        PROGRAMS.add(BootedProgram::boot(description, base)?)
     }
 
     /// Waits until a program has booted. Blocks.

@@ -10,7 +10,7 @@ use mayfly_vmm::{Error, Host};
 
 use crate::abi::{Fault, Status, fault, words};
 use crate::json::{array, micros, object, string};
-use crate::spec::Description;
+use crate::spec::{Description, Start};
 use crate::warmup::Plan;
 
 /// A program from the moment its boot is asked for.
@@ -47,8 +47,8 @@ struct Tried {
 }
 
 impl BootedProgram {
-    /// Starts the boot and returns at once.
-    pub fn boot(description: Description) -> Result<Arc<BootedProgram>, Fault> {
+    /// Starts the boot and returns at once. `base` is the program that the description names, if it names one.
+    pub fn boot(description: Description, base: Option<Arc<Program>>) -> Result<Arc<BootedProgram>, Fault> {
         let booted = Arc::new(BootedProgram {
             state: Mutex::new(State::Booting),
             over: Condvar::new(),
@@ -57,7 +57,7 @@ impl BootedProgram {
         let thread = thread::Builder::new().name("mayfly-boot".into());
         thread
             .spawn(move || {
-                let result = catch_unwind(AssertUnwindSafe(|| boot(description)));
+                let result = catch_unwind(AssertUnwindSafe(|| boot(description, base)));
                 let state = result.unwrap_or_else(|panic| State::Failed {
                     status: Status::Panic,
                     text: format!("boot the program: internal error: {}", words(&*panic)),
@@ -112,12 +112,16 @@ impl BootedProgram {
             State::Booting => Err(fault(Status::NotReady, "read a boot's report: it still boots")),
             State::Ready { program, tried, .. } => {
                 let r = program.report();
+                let own = program
+                    .own_bytes()
+                    .map_err(|e| fault(Status::System, e.to_string()))?;
                 Ok(object([
                     ("bootUs", micros(r.boot_ns)),
                     ("warmupUs", micros(r.warmup_ns)),
                     ("warmupRequests", r.warmup_requests.to_string()),
                     ("exits", r.exits.to_string()),
                     ("memoryBytes", r.memory_bytes.to_string()),
+                    ("ownBytes", own.to_string()),
                     ("trials", array(tried.iter().map(Tried::to_json))),
                 ]))
             }
@@ -155,11 +159,20 @@ impl Tried {
     }
 }
 
-fn boot(description: Description) -> State {
-    let Description { spec, mut warmup } = description;
+fn boot(description: Description, base: Option<Arc<Program>>) -> State {
+    let Description { start, mut warmup } = description;
     let result = host().and_then(|host| {
         let mut next = |last: Option<(&[u8], u64)>| step(&mut warmup, last);
-        let program = Arc::new(Program::boot(&host, &spec, &mut next)?);
+        let program = match (&start, &base) {
+            (Start::Boot(spec), _) => Program::boot(&host, spec, &mut next)?,
+            (Start::Load(_, load), Some(base)) => Program::load(base, load, &mut next)?,
+            (Start::Load(..), None) => {
+                return Err(BootError::Machine(Error::Broken {
+                    what: "a program to load without its base",
+                }));
+            }
+        };
+        let program = Arc::new(program);
         let tried = try_warm(&program, &warmup)?;
         Ok((program, tried))
     });
@@ -235,8 +248,8 @@ mod tests {
             folder: "/".into(),
             ..Spec::default()
         };
-        let warmup = Plan::new(Vec::new());
-        let booted = BootedProgram::boot(Description { spec, warmup }).unwrap();
+        let (start, warmup) = (Start::Boot(spec), Plan::new(Vec::new()));
+        let booted = BootedProgram::boot(Description { start, warmup }, None).unwrap();
         let fault = booted.wait(Duration::from_secs(20)).unwrap_err();
         // Without /dev/kvm there is another reason, and it has its own status.
         assert!(

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use crate::abi::{Fault, Status, fault};
 
 /// Most live handles of one kind.
-const HANDLES_MAX: usize = 1024;
+const HANDLES_MAX: usize = 16_384;
 
 /// Things by handle. Handles count up and are never used twice.
 #[derive(Debug)]

@@ -5,14 +5,14 @@
 //! ```
 //! A pair in a payload (mount, file) is the length of its first half as a u32, then both halves.
 
-use mayfly_pool::{Limits, Mount, Spec, WarmupRequest, library_mounts};
+use mayfly_pool::{Limits, Load, Mount, Spec, WarmupRequest, library_mounts};
 use mayfly_wire::{BODY_MAX, Kind, Limits as FrameLimits, Progress, progress};
 
 use crate::abi::{Fault, Status, fault, numbers};
 use crate::warmup::{Entry, Plan};
 
 /// The only version there is.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// Most descriptors, threads and mappings that a guest may be given: each costs the host memory, and a reset looks at all.
 const DESCRIPTORS_MAX: u32 = 65_536;
 const THREADS_MAX: u32 = 1024;
@@ -54,6 +54,9 @@ numbers! {
         Draws = 11 "draws",
         /// Microseconds u32 by which the program's clocks move on, up to a second; exact without it.
         Clock = 12 "clock",
+        /// Handle u32 of a program that waits to be told what to load, and the request frame that tells it. Without it the program
+        /// boots by itself; with it there are files, mounts, limits, warm-up and draws only.
+        Base = 13 "base",
     }
 }
 
@@ -72,16 +75,26 @@ impl Tag {
             Tag::Warmup,
             Tag::Draws,
             Tag::Clock,
+            Tag::Base,
         ];
         all.into_iter().find(|t| *t as u32 == n)
     }
 }
 
+/// How a program comes to be.
+#[derive(Debug)]
+pub enum Start {
+    /// It boots by itself.
+    Boot(Spec),
+    /// It is loaded into the program of this handle.
+    Load(i32, Load),
+}
+
 /// A program and its warm-up.
 #[derive(Debug)]
 pub struct Description {
-    /// What to boot.
-    pub spec: Spec,
+    /// What to start.
+    pub start: Start,
     /// What to run before the snapshot.
     pub warmup: Plan,
 }
@@ -97,7 +110,7 @@ pub fn decode(bytes: &[u8]) -> Result<Description, Fault> {
         folder: "/".into(),
         ..Spec::default()
     };
-    let mut entries = Vec::new();
+    let (mut entries, mut base) = (Vec::new(), None);
     let mut items = 0;
     while !rest.rest.is_empty() {
         items += 1;
@@ -108,15 +121,56 @@ pub fn decode(bytes: &[u8]) -> Result<Description, Fault> {
         let length = rest.number()?;
         let payload = rest.take(length as usize)?;
         let tag = Tag::from_number(tag).ok_or_else(|| wrong(format!("tag {tag}, want a known one")))?;
-        add_item(&mut spec, &mut entries, tag, payload)?;
+        if tag == Tag::Base {
+            base = Some(base_item(payload)?);
+        } else {
+            add_item(&mut spec, &mut entries, tag, payload)?;
+        }
     }
-    if !spec.path.starts_with('/') {
-        return Err(wrong(format!("program {:?}, want an absolute path", spec.path)));
-    }
+    let start = match base {
+        Some((handle, frame)) => Start::Load(handle, to_load(spec, frame)?),
+        None if spec.path.starts_with('/') => Start::Boot(spec),
+        None => return Err(wrong(format!("program {:?}, want an absolute path", spec.path))),
+    };
     Ok(Description {
-        spec,
+        start,
         warmup: Plan::new(entries),
     })
+}
+
+fn base_item(payload: &[u8]) -> Result<(i32, Vec<u8>), Fault> {
+    let mut r = Reader { rest: payload };
+    let handle = r.number()?;
+    let handle = i32::try_from(handle).map_err(|_| wrong(format!("base {handle}, want a handle")))?;
+    check_frame(r.rest)?;
+    Ok((handle, r.rest.to_vec()))
+}
+
+/// What is the base's affair may not be said again.
+fn to_load(spec: Spec, frame: Vec<u8>) -> Result<Load, Fault> {
+    let Spec {
+        mounts,
+        draws,
+        limits,
+        ..
+    } = spec;
+    let of_base = [
+        ("a path", spec.path.is_empty()),
+        ("an argument", spec.arguments.is_empty()),
+        ("a variable", spec.environment.is_empty()),
+        ("a folder", spec.folder == "/"),
+        ("a writable folder", spec.writable.is_none()),
+        ("a clock", spec.clock_grain_ns == 0),
+    ];
+    match of_base.iter().find(|(_, absent)| !absent) {
+        Some((name, _)) => Err(wrong(format!("{name} beside a base, want what the base has"))),
+        None => Ok(Load {
+            mounts,
+            frame,
+            draws,
+            limits,
+        }),
+    }
 }
 
 fn add_item(spec: &mut Spec, entries: &mut Vec<Entry>, tag: Tag, payload: &[u8]) -> Result<(), Fault> {
@@ -140,6 +194,7 @@ fn add_item(spec: &mut Spec, entries: &mut Vec<Entry>, tag: Tag, payload: &[u8])
         Tag::Draws if payload.is_empty() => spec.draws = true,
         Tag::Draws => return Err(wrong("a draws item with bytes, want an empty one")),
         Tag::Clock => spec.clock_grain_ns = clock(payload)?,
+        Tag::Base => return Err(wrong("a base among what it has, want it by itself")),
     }
     Ok(())
 }
@@ -287,187 +342,4 @@ impl<'a> Reader<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use mayfly_pool::Source;
-
-    use super::*;
-
-    fn item(tag: Tag, payload: &[u8]) -> Vec<u8> {
-        let head = [(tag as u32).to_le_bytes(), (payload.len() as u32).to_le_bytes()].concat();
-        [&head[..], payload].concat()
-    }
-
-    fn two(first: &str, second: &[u8]) -> Vec<u8> {
-        [&(first.len() as u32).to_le_bytes()[..], first.as_bytes(), second].concat()
-    }
-
-    fn frame() -> Vec<u8> {
-        let head = mayfly_wire::Head {
-            kind: Kind::Request,
-            header_bytes: 2,
-            body_bytes: 0,
-        };
-        [&head.encode()[..], b"{}"].concat()
-    }
-
-    fn whole() -> Vec<u8> {
-        let limits: [&[u8]; 9] = [
-            &(64u64 << 20).to_le_bytes(),
-            &1000u32.to_le_bytes(),
-            &2000u32.to_le_bytes(),
-            &5_000_000_000u64.to_le_bytes(),
-            &7_000_000_000u64.to_le_bytes(),
-            &9_000_000_000u64.to_le_bytes(),
-            &100u32.to_le_bytes(),
-            &20u32.to_le_bytes(),
-            &3000u32.to_le_bytes(),
-        ];
-        let warm = [3u32, 1, KEEP_ANSWER | REHEARSE, 200, 400]
-            .map(u32::to_le_bytes)
-            .concat();
-        [
-            VERSION.to_le_bytes().to_vec(),
-            item(Tag::Path, b"/program"),
-            item(Tag::Argument, b"program"),
-            item(Tag::Argument, b"-v"),
-            item(Tag::Variable, b"A=b"),
-            item(Tag::Folder, b"/app"),
-            item(Tag::Writable, b"/tmp"),
-            item(Tag::Mount, &two("/program", b"/bin/true")),
-            item(Tag::File, &two("/app/main.js", b"1 + 1\0")),
-            item(Tag::Draws, b""),
-            item(Tag::Clock, &100u32.to_le_bytes()),
-            item(Tag::Limits, &limits.concat()),
-            item(Tag::Warmup, &[&warm[..], &frame()].concat()),
-        ]
-        .concat()
-    }
-
-    #[test]
-    fn decode_gives_every_item() {
-        let Description { spec, mut warmup } = decode(&whole()).unwrap();
-        assert_eq!((spec.path.as_str(), spec.folder.as_str()), ("/program", "/app"));
-        assert_eq!(spec.arguments, ["program", "-v"]);
-        assert_eq!(spec.environment, ["A=b"]);
-        assert!(spec.draws);
-        assert_eq!(spec.clock_grain_ns, 100_000);
-        assert_eq!(spec.writable.as_deref(), Some("/tmp"));
-        assert_eq!(spec.mounts[0], Mount::host("/program", "/bin/true"));
-        assert_eq!(spec.mounts[1].source, Source::Bytes(b"1 + 1\0".to_vec()));
-        let l = spec.limits;
-        assert_eq!(
-            (l.memory_bytes, l.output_bytes, l.log_bytes, l.boot_ns),
-            (64 << 20, 1000, 2000, 5_000_000_000)
-        );
-        assert_eq!(
-            (l.cpu_ns, l.calls, l.descriptors, l.threads, l.mappings),
-            (Some(7_000_000_000), 9_000_000_000, 100, 20, 3000)
-        );
-        let mut runs = 0;
-        while let Some(request) = warmup.next() {
-            assert_eq!(request.frame, frame());
-            assert_eq!((request.rehearsed, request.timeout_ns), (true, 200_000_000));
-            warmup.hear(b"answer", 200_000_000);
-            runs += 1;
-        }
-        // The time for all is up before the third.
-        assert_eq!(runs, 2);
-        assert_eq!(warmup.into_answers(), [b"answer"]);
-    }
-
-    #[test]
-    fn decode_refuses_every_cut_but_those_between_items() {
-        let bytes = whole();
-        let mut ends = vec![4];
-        while let Some(at) = ends.last().copied().filter(|at| *at < bytes.len()) {
-            let length = u32::from_le_bytes(bytes[at + 4..at + 8].try_into().unwrap());
-            ends.push(at + 8 + length as usize);
-        }
-        for cut in 0..bytes.len() {
-            let fine = cut > 4 && ends.contains(&cut);
-            assert_eq!(decode(&bytes[..cut]).is_ok(), fine, "{cut}");
-        }
-    }
-
-    #[test]
-    fn decode_names_what_is_wrong() {
-        let start = VERSION.to_le_bytes();
-        let cases: [(Vec<u8>, &str); 8] = [
-            (9u32.to_le_bytes().into(), "version 9, want 2"),
-            (
-                [&start[..], &99u32.to_le_bytes(), &[0; 4]].concat(),
-                "tag 99, want",
-            ),
-            ([&start[..], &item(Tag::Argument, b"a\0")].concat(), "a NUL"),
-            ([&start[..], &item(Tag::Argument, b"\xff")].concat(), "not UTF-8"),
-            ([&start[..], &item(Tag::Folder, b"app")].concat(), "\"app\", want"),
-            ([&start[..], &item(Tag::Limits, &[0; 52])].concat(), "memory of 0"),
-            (
-                [&start[..], &item(Tag::Clock, &[0xff; 4])].concat(),
-                "clock of 4294967295",
-            ),
-            (start.into(), "program \"\", want"),
-        ];
-        for (bytes, want) in cases {
-            let fault = decode(&bytes).unwrap_err();
-            assert_eq!(fault.status, Status::BadArgument);
-            assert!(fault.text.contains(want), "{}", fault.text);
-        }
-    }
-
-    #[test]
-    fn limits_are_bounded_and_no_cpu_time_is_no_limit() {
-        let payload = |cpu: u64, tables: [u32; 3]| {
-            let head = [64u64 << 20, 0, 1, cpu, u64::MAX].map(u64::to_le_bytes).concat();
-            [&head[..], &tables.map(u32::to_le_bytes).concat()[..]].concat()
-        };
-        let least = limits(&payload(0, [3, 1, 16])).unwrap();
-        assert_eq!((least.cpu_ns, least.calls, least.mappings), (None, u64::MAX, 16));
-        assert_eq!(limits(&payload(1, [3, 1, 16])).unwrap().cpu_ns, Some(1));
-        assert!(limits(&payload(0, [65_536, 1024, 65_530])).is_ok());
-        for bad in [
-            [2, 1, 16],
-            [3, 0, 16],
-            [3, 1, 15],
-            [65_537, 1, 16],
-            [3, 1025, 16],
-            [3, 1, 65_531],
-        ] {
-            assert!(limits(&payload(0, bad)).is_err(), "{bad:?}");
-        }
-    }
-
-    #[test]
-    fn check_frame_wants_one_whole_request() {
-        let whole = frame();
-        assert!(check_frame(&whole).is_ok());
-        let long = [&whole[..], b"x"].concat();
-        let mut answer = whole.clone();
-        answer[5] = Kind::Response as u8;
-        for bad in [&whole[..17], &whole[..3], &[], &long, &answer] {
-            assert_eq!(check_frame(bad).unwrap_err().status, Status::BadArgument);
-        }
-    }
-
-    #[test]
-    fn decode_never_panics_on_changed_bytes() {
-        let bytes = whole();
-        let mut state = 88_172_645_463_325_252u64;
-        let mut random = |end: usize| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state % end as u64) as usize
-        };
-        let mut refused = 0;
-        for _ in 0..20_000 {
-            let mut bad = bytes.clone();
-            for _ in 0..=random(3) {
-                let at = random(bad.len());
-                bad[at] = random(256) as u8;
-            }
-            refused += usize::from(decode(&bad).is_err());
-        }
-        assert!(refused > 5000, "{refused}");
-    }
-}
+mod tests;

@@ -54,7 +54,7 @@ export type MachineState = typeof MACHINES[number]
 export const KEEP = 1
 
 /** Layout of a program's description. */
-export const SPEC_VERSION = 2
+export const SPEC_VERSION = 3
 
 /** Flag of a submission: compare the machine with its snapshot afterwards. */
 export const CHECK = 2
@@ -76,6 +76,7 @@ export const SPEC_TAGS = {
   warmup: 10,
   draws: 11,
   clock: 12,
+  base: 13,
 } as const
 
 /** Size of a completion, in bytes. */

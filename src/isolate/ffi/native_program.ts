@@ -2,7 +2,7 @@
 import { BootError, ClosedError, toNativeError } from './errors.ts'
 import { STATUSES } from './layout.ts'
 import type { NativeLibrary } from './library.ts'
-import { encodeSpec, type ProgramSpec } from './spec.ts'
+import { encodeSpec, type LoadSpec, type ProgramSpec } from './spec.ts'
 
 /** How a boot went. */
 export interface BootReport {
@@ -15,6 +15,8 @@ export interface BootReport {
   readonly exits: number
   /** Guest memory in use at the snapshot. */
   readonly memoryBytes: number
+  /** Host memory that the snapshot itself takes: of one that was loaded into a base, what differs from that. */
+  readonly ownBytes: number
   /** Of each rehearsed frame that ran and that a fork answered too. */
   readonly trials: readonly Trial[]
 }
@@ -60,10 +62,10 @@ export class NativeProgram {
   }
 
   /**
-   * Boots a program on a thread of its own, warms it up and takes the snapshot. Rejects with `BootError`,
+   * Boots a program, or loads one into a base, on a thread of its own, warms it up and takes the snapshot. Rejects with `BootError`,
    * `IsolationUnavailableError` or `NativeError`.
    */
-  static async boot(library: NativeLibrary, spec: ProgramSpec): Promise<NativeProgram> {
+  static async boot(library: NativeLibrary, spec: ProgramSpec | LoadSpec): Promise<NativeProgram> {
     const description = encodeSpec(spec)
     const { mayfly_program_boot, mayfly_program_wait, mayfly_program_free, mayfly_program_text } =
       library.symbols

@@ -32,8 +32,18 @@ export interface WarmupFrame {
   readonly budgetMs?: number
 }
 
+/** What a program has whether it boots by itself or is loaded into a base. */
+interface CommonSpec {
+  readonly mounts?: readonly GuestMount[]
+  readonly files?: readonly GuestFile[]
+  readonly limits: ProgramLimits
+  readonly warmup?: readonly WarmupFrame[]
+  /** The program answers draw frames: its generators are brought to their next seed before the snapshot. */
+  readonly draws?: boolean
+}
+
 /** A program to boot. */
-export interface ProgramSpec {
+export interface ProgramSpec extends CommonSpec {
   /** Absolute path in the guest; one of the mounts. */
   readonly path: string
   /** Arguments, the program's own name first. */
@@ -45,15 +55,18 @@ export interface ProgramSpec {
   /** Directory in the guest in which files can be made; none without it. */
   readonly writable?: string
   readonly mounts: readonly GuestMount[]
-  readonly files?: readonly GuestFile[]
   /** Host paths of programs whose interpreter and libraries are mounted. */
   readonly libraries?: readonly string[]
-  readonly limits: ProgramLimits
-  readonly warmup?: readonly WarmupFrame[]
-  /** The program answers draw frames: its generators are brought to their next seed before the snapshot. */
-  readonly draws?: boolean
-  /** Microseconds by which the program's clocks move on, up to a second; default 0, exact. */
+  /** Microseconds by which its clocks move on; 0, the default: exact. */
   readonly clockUs?: number
+}
+
+/** A program to load into one that waits for it. What is not said here is the base's. */
+export interface LoadSpec extends CommonSpec {
+  /** Handle of the base. */
+  readonly base: number
+  /** What tells the base to load; it does not answer, as it waits for a request instead. */
+  readonly frame: Uint8Array
 }
 
 /** Bounds of a program and its requests. */
@@ -86,7 +99,7 @@ const NO_LIMIT = 0xffffffff
 const encoder = new TextEncoder()
 
 /** Describes a program. The native side checks what it says; this checks what does not fit the layout (`RangeError`). */
-export function encodeSpec(spec: ProgramSpec): Uint8Array<ArrayBuffer> {
+export function encodeSpec(spec: ProgramSpec | LoadSpec): Uint8Array<ArrayBuffer> {
   const items: (readonly [tag: number, parts: readonly Uint8Array[]])[] = []
   const add = (tag: keyof typeof SPEC_TAGS, ...parts: Uint8Array[]) => items.push([SPEC_TAGS[tag], parts])
   const text = (value: string) => encoder.encode(value)
@@ -94,13 +107,18 @@ export function encodeSpec(spec: ProgramSpec): Uint8Array<ArrayBuffer> {
     const bytes = text(first)
     return [numbers(bytes.length), bytes, second]
   }
-  add('path', text(spec.path))
-  for (const arg of spec.args) add('argument', text(arg))
-  for (const [name, value] of Object.entries(spec.env ?? {})) add('variable', text(`${name}=${value}`))
-  if (spec.folder !== undefined) add('folder', text(spec.folder))
-  if (spec.writable !== undefined) add('writable', text(spec.writable))
-  for (const path of spec.libraries ?? []) add('libraries', text(path))
-  for (const { guest, host } of spec.mounts) add('mount', ...pair(guest, text(host)))
+  if ('base' in spec) {
+    add('base', numbers(spec.base), spec.frame)
+  } else {
+    add('path', text(spec.path))
+    for (const arg of spec.args) add('argument', text(arg))
+    for (const [name, value] of Object.entries(spec.env ?? {})) add('variable', text(`${name}=${value}`))
+    if (spec.folder !== undefined) add('folder', text(spec.folder))
+    if (spec.writable !== undefined) add('writable', text(spec.writable))
+    for (const path of spec.libraries ?? []) add('libraries', text(path))
+    if (spec.clockUs) add('clock', numbers(spec.clockUs))
+  }
+  for (const { guest, host } of spec.mounts ?? []) add('mount', ...pair(guest, text(host)))
   for (const { guest, bytes } of spec.files ?? []) add('file', ...pair(guest, bytes))
   add('limits', encodeLimits(spec.limits))
   for (const entry of spec.warmup ?? []) {
@@ -109,7 +127,6 @@ export function encodeSpec(spec: ProgramSpec): Uint8Array<ArrayBuffer> {
     add('warmup', numbers(runs, group, marks, timeoutMs, budgetMs), frame)
   }
   if (spec.draws === true) add('draws')
-  if (spec.clockUs) add('clock', numbers(spec.clockUs))
   return join(items)
 }
 

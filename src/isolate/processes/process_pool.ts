@@ -12,6 +12,7 @@ import { BootError, ClosedError, QueueFullError } from '../ffi/errors.ts'
 import { MachineReset } from '../ffi/machine_reset.ts'
 import type { SubmitOptions } from '../ffi/native_pool.ts'
 import type { BootedProgram, Completion, Machines, MachinesOptions } from '../machines.ts'
+import { RUNTIME_FILE } from '../bundle.ts'
 import { type Program, PROGRAM_FILE } from '../program.ts'
 import { encodeControl } from '../request_frame.ts'
 import { HEADER_MAX } from '../wire.ts'
@@ -169,6 +170,7 @@ class ProcessPool implements Machines {
     await Deno.mkdir(folder, { recursive: true })
     const path = join(folder, PROGRAM_FILE)
     await Deno.writeFile(path, plan.bundle.code)
+    await Deno.writeFile(join(folder, RUNTIME_FILE), plan.runtime.code)
     const { memoryMb, timeoutMs, ephemeral, limits } = plan.options
     const args = plan.args.slice(0, -1)
     return {

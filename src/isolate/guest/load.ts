@@ -1,0 +1,28 @@
+/** What a base does: it waits to be told which program to load, and leaves the frames to that. */
+import type { DrawHead, LoadHead } from '../message.ts'
+import { answerControl } from './answer.ts'
+import { readRequestFrame } from './frames.ts'
+import { drawNatively, seed } from './random.ts'
+
+/**
+ * Takes frames until one names a program, and begins to load that. Chance begins anew first: what a program draws while it loads is
+ * no other's. The program reads the next frame; one that cannot be loaded ends the guest.
+ */
+export function awaitProgram(): void {
+  for (;;) {
+    const frame = readRequestFrame()
+    if (frame === null) Deno.exit(0)
+    const head = JSON.parse(frame.header) as DrawHead | LoadHead
+    if (head.control === 'load') return load(head)
+    drawNatively(head.count)
+    answerControl({})
+  }
+}
+
+function load({ name, seed: entropy }: LoadHead): void {
+  seed(entropy)
+  import(`file://${name}`).catch((error: unknown) => {
+    console.error(error)
+    Deno.exit(1)
+  })
+}
