@@ -129,13 +129,18 @@ async function open(app: App): Promise<Isolation | null> {
     memoryMb,
     coarseClockUs,
     limits,
+    memoryBudgetMb,
   } = isolate ?? {}
   const { signal } = isolated.stop
-  const options = {
+  const hooks = toHooks(app.bus)
+  const options: IsolationOptions = {
     vms,
     queue,
+    ...(memoryBudgetMb === undefined ? {} : { memoryBudgetMb }),
+    onDrop: (program) => emit(app.bus, 'isolate:drop', { program, reason: 'memoryBudgetMb' }),
+    onReload: hooks.ready,
     defaults: { timeoutMs, cpuMs, memoryMb, coarseClockUs, limits },
-    hooks: toHooks(app.bus),
+    hooks,
     onBuild: () => void (isolated.building = true),
     signal,
   }

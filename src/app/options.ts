@@ -31,6 +31,11 @@ export interface IsolateRouterOptions {
   /** Requests that may wait. Default 1024. */
   queue?: number
   /**
+   * MiB for the programs of isolated routes and their machines. Over it those that were not used for the longest time are dropped; the
+   * next request for one waits until it is loaded again. Default: no limit.
+   */
+  memoryBudgetMb?: number
+  /**
    * Where no virtual machine can run: `refuse` (the default) answers 503; `worker` runs the handlers in Deno processes without
    * permissions, a weaker boundary, and says so at start and in every response (`x-mayfly-isolation: worker`).
    */
@@ -160,6 +165,7 @@ const ISOLATE_RULES: Readonly<Record<keyof IsolateRouterOptions, Rule>> = {
   coarseClockUs: COARSE_CLOCK_RULE,
   limits: LIMITS_RULE,
   queue: integer(1),
+  memoryBudgetMb: integer(1),
   onUnavailable: {
     wanted: '"refuse" or "worker"',
     check: (value) => value === 'refuse' || value === 'worker' ? undefined : TypeError,

@@ -54,6 +54,8 @@ export interface IsolateMetadata {
   readonly exits?: number
   readonly dirtyPages?: number
   readonly bootMs?: number
+  /** Milliseconds of them until its modules had run, from a started runtime on. */
+  readonly loadMs?: number
   /** The warm-up was long enough: requests run as fast as at its end. */
   readonly settled?: boolean
   /** The limit that was met, in the unit of the option that `reason` names; of `isolate:rejected` the queue's. */
@@ -102,6 +104,7 @@ export interface LifecycleEventMap {
   'worker:rejected': WorkerMetadata
   'isolate:boot': IsolateMetadata
   'isolate:ready': IsolateMetadata
+  'isolate:drop': IsolateMetadata
   'isolate:complete': IsolateMetadata
   'isolate:timeout': IsolateMetadata
   'isolate:memory': IsolateMetadata
@@ -158,6 +161,7 @@ export const LIFECYCLE_KINDS: readonly LifecycleKind[] = Object.freeze(
     'worker:rejected',
     'isolate:boot',
     'isolate:ready',
+    'isolate:drop',
     'isolate:complete',
     'isolate:timeout',
     'isolate:memory',

@@ -104,6 +104,8 @@ export function baseKey({ path, args, env, mounts, clockUs, limits }: ProgramSpe
 interface Entry {
   readonly native: Promise<NativeProgram>
   holders: number
+  /** Host memory, known once it has booted. */
+  bytes: number
 }
 
 /** The bases of one library, each booted when the first program needs it and freed after the last one. */
@@ -121,12 +123,13 @@ export class Bases {
     const key = baseKey(spec)
     let entry = this.#entries.get(key)
     if (entry === undefined) {
-      entry = { native: NativeProgram.boot(this.#library, spec), holders: 0 }
+      entry = { native: NativeProgram.boot(this.#library, spec), holders: 0, bytes: 0 }
       this.#entries.set(key, entry)
     }
     entry.holders++
     try {
       const native = await entry.native
+      entry.bytes = native.report.ownBytes
       let held = true
       return {
         native,
@@ -144,9 +147,8 @@ export class Bases {
   }
 
   /** Bytes of host memory that the bases take. */
-  async bytes(): Promise<number> {
-    const natives = await Promise.all([...this.#entries.values()].map(({ native }) => native))
-    return natives.reduce((sum, { report }) => sum + report.ownBytes, 0)
+  get bytes(): number {
+    return [...this.#entries.values()].reduce((sum, { bytes }) => sum + bytes, 0)
   }
 
   async #letGo(key: string, entry: Entry): Promise<void> {

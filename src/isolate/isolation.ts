@@ -14,7 +14,7 @@ import { HttpError } from '../errors/http_error.ts'
 import { toResponse } from './answer_to_context.ts'
 import { toGuestFrame } from './context_to_guest.ts'
 import { ClosedError, QueueFullError } from './ffi/errors.ts'
-import type { BootedProgram, Completion, Machines, MachinesOptions } from './machines.ts'
+import type { BootedProgram, Completion, Machines, MachinesOptions, Readiness } from './machines.ts'
 import type { IsolateDefaults } from './options.ts'
 import { type Denied, deniedOf, type Ending, endingOf, outcomeError, outputEnding } from './outcome.ts'
 import { type IsolatedRoute, planPrograms, type Program } from './program.ts'
@@ -25,7 +25,7 @@ import { FrameError, HEADER_MAX } from './wire.ts'
 /** What the isolation tells of itself; hooks must not throw. Times are in the unit that their names end with. */
 export interface IsolationHooks {
   boot?: (program: string) => void
-  ready?: (program: string, how: Pick<BootedProgram, 'bootMs' | 'settled'>) => void
+  ready?: (program: string, how: Readiness) => void
   /** Every request that came out of a machine, with how it ended, once its machine is reset: often after its answer. */
   complete?: (program: string, completion: Completion) => void
   /** After it, for one whose machine was lost in the request or in the reset, and is made anew. */
@@ -215,8 +215,8 @@ async function submit(
 async function boot({ options, machines }: Isolation, plan: Program): Promise<RunningProgram> {
   options.hooks.boot?.(plan.id)
   const booted = await machines.boot(plan)
-  const { bootMs, settled } = booted
-  options.hooks.ready?.(plan.id, { bootMs, settled })
+  const { bootMs, loadMs, settled } = booted
+  options.hooks.ready?.(plan.id, { bootMs, ...(loadMs === undefined ? {} : { loadMs }), settled })
   return { plan, booted }
 }
 

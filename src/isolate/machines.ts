@@ -16,18 +16,30 @@ export interface MachinesOptions {
   readonly queue: number
   /** Called when a library has to be built first, which takes minutes. */
   readonly onBuild?: () => void
+  /** MiB for programs and their machines; over it the least recently used are dropped, and loaded again when they are needed. */
+  readonly memoryBudgetMb?: number
+  /** A program was dropped. */
+  readonly onDrop?: (program: string) => void
+  /** A dropped program was loaded again. */
+  readonly onReload?: (program: string, how: Readiness) => void
   /** Gives the opening up. */
   readonly signal?: AbortSignal
 }
 
-/** A program that takes requests. */
-export interface BootedProgram {
-  /** Frame that answers `describe`. */
-  readonly description: Uint8Array<ArrayBuffer>
+/** How a program came to take requests. */
+export interface Readiness {
   /** Milliseconds until it took requests. */
   readonly bootMs: number
+  /** Milliseconds of them until its modules had run, from its base on; undefined where there is none. */
+  readonly loadMs?: number
   /** Whether requests run as fast as at the end of the warm-up; undefined where there is none. */
   readonly settled?: boolean
+}
+
+/** A program that takes requests. */
+export interface BootedProgram extends Readiness {
+  /** Frame that answers `describe`. */
+  readonly description: Uint8Array<ArrayBuffer>
 }
 
 /** A pool of what runs programs. */

@@ -1,14 +1,12 @@
 /** Programs in virtual machines: the native library, its pool, and what a program is booted from. */
-import { Bases, type HeldBase } from './base.ts'
-import { bootWarm, type WarmProgram } from './boot.ts'
 import { buildLibrary } from './ffi/build.ts'
 import { IsolationUnavailableError } from './ffi/errors.ts'
 import { checkKvmDevice } from './ffi/kvm_device.ts'
 import { NativeLibrary } from './ffi/library.ts'
 import { NativePool, type SubmitOptions } from './ffi/native_pool.ts'
-import type { NativeProgram } from './ffi/native_program.ts'
 import type { BootedProgram, Completion, Machines, MachinesOptions } from './machines.ts'
 import type { Program } from './program.ts'
+import { type SnapshotProgram, Snapshots } from './snapshots.ts'
 
 /**
  * Builds and loads the native library and starts the machines' threads. Rejects with `IsolationUnavailableError` where no virtual
@@ -38,47 +36,21 @@ function checksResets(): boolean {
   return state === 'granted' && Deno.env.get(variable) === '1'
 }
 
-class SnapshotProgram implements BootedProgram {
-  readonly base: HeldBase
-  readonly native: NativeProgram
-  readonly description: Uint8Array<ArrayBuffer>
-  readonly bootMs: number
-  readonly settled: boolean
-
-  constructor(base: HeldBase, { native, bootMs, settled }: WarmProgram) {
-    this.base = base
-    this.native = native
-    this.description = native.answer(0)
-    this.bootMs = bootMs
-    this.settled = settled
-  }
-}
-
 class VirtualMachines implements Machines {
   readonly boundary = 'vm'
   readonly #library: NativeLibrary
   readonly #pool: NativePool
-  readonly #bases: Bases
-  readonly #programs = new Set<SnapshotProgram>()
+  readonly #snapshots: Snapshots
   readonly #check = checksResets()
 
-  constructor(library: NativeLibrary, { vms, queue }: MachinesOptions) {
+  constructor(library: NativeLibrary, options: MachinesOptions) {
     this.#library = library
-    this.#bases = new Bases(library)
-    this.#pool = new NativePool(library, { workers: vms, queue })
+    this.#pool = new NativePool(library, { workers: options.vms, queue: options.queue })
+    this.#snapshots = new Snapshots(library, this.#pool, options)
   }
 
-  async boot(plan: Program): Promise<BootedProgram> {
-    const base = await this.#bases.hold(plan)
-    try {
-      const program = new SnapshotProgram(base, await bootWarm(this.#library, base.native, plan))
-      this.#pool.prepare(program.native)
-      this.#programs.add(program)
-      return program
-    } catch (error) {
-      await base.release()
-      throw error
-    }
+  boot(plan: Program): Promise<BootedProgram> {
+    return this.#snapshots.boot(plan)
   }
 
   submit(
@@ -86,25 +58,29 @@ class VirtualMachines implements Machines {
     frame: Uint8Array<ArrayBuffer>,
     options: SubmitOptions,
   ): Promise<Completion> {
-    return this.#pool.submit((program as SnapshotProgram).native, frame, {
-      ...options,
-      check: this.#check,
-    })
+    const native = this.#snapshots.use(program as SnapshotProgram)
+    if (native === null) return this.#submitLater(program as SnapshotProgram, frame, options)
+    return this.#pool.submit(native, frame, { ...options, check: this.#check })
   }
 
-  async retire(program: BootedProgram): Promise<void> {
-    const { native, base } = program as SnapshotProgram
-    this.#programs.delete(program as SnapshotProgram)
-    await this.#pool.retire(native)
-    await base.release()
+  /** Loads the program first; if others pushed it out before the request was in, once more. */
+  async #submitLater(
+    program: SnapshotProgram,
+    frame: Uint8Array<ArrayBuffer>,
+    options: SubmitOptions,
+  ): Promise<Completion> {
+    for (;;) {
+      const native = this.#snapshots.use(program) ?? await this.#snapshots.load(program)
+      if (native.open) return await this.#pool.submit(native, frame, { ...options, check: this.#check })
+    }
+  }
+
+  retire(program: BootedProgram): Promise<void> {
+    return this.#snapshots.retire(program as SnapshotProgram)
   }
 
   async close(): Promise<void> {
-    await this.#pool.close()
-    for (const { native, base } of this.#programs) {
-      await native.close()
-      await base.release()
-    }
+    await this.#snapshots.close()
     this.#library.close()
   }
 }
