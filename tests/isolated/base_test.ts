@@ -62,10 +62,7 @@ testIsolated('programs of one base are themselves, and draw what no other drew',
     }
     const drawn = [...first.values()].flatMap((told) => told.drawn)
     assertEquals(new Set(drawn).size, drawn.length, 'what modules draw when they run')
-    const { text } = await site.ask('/env')
-    const { MAYFLY_BASE_TEST, ...rest } = JSON.parse(text)
-    assertEquals(MAYFLY_BASE_TEST, 'the value of a variable')
-    assertEquals(rest, {})
+    assertEquals((await site.ask('/env')).text, 'the value of a variable')
     const ready = site.events.filter(({ kind }) => kind === 'isolate:ready')
     assertEquals(ready.length, 4)
     for (const { metadata } of ready) {

@@ -4,5 +4,5 @@ import type { Context } from '@mayfly/mayfly'
 export const isolated = { env: ['MAYFLY_BASE_TEST'], warmup: 20 }
 
 export function GET(ctx: Context) {
-  return ctx.send.json(Deno.env.toObject())
+  return ctx.send.text(Deno.env.get('MAYFLY_BASE_TEST') ?? '')
 }
