@@ -9,7 +9,8 @@ const SETTERS = Object.keys(URL_SETTERS) as (keyof typeof URL_SETTERS)[]
 /** Makes a host. What is logged goes to `log`. */
 export function createDenoHost(log: (text: string) => void): Host {
   const decoders = new Map<number, TextDecoder>()
-  let nextDecoder = 1
+  // As the guest does, from 0.
+  let nextDecoder = 0
   return {
     log(bytes) {
       log(new TextDecoder().decode(bytes))

@@ -11,8 +11,8 @@ export class TextDecoder {
   readonly #ignoreBOM: boolean
   /** Bytes of UTF-8 that may become a character with those that follow. */
   #rest: Uint8Array<ArrayBuffer> = NOTHING
-  /** A stream's decoder of another encoding; 0: none. */
-  #decoder = 0
+  /** The host's decoder of another encoding, for as long as a stream lasts. */
+  #decoder: number | null = null
   /** The stream has given text, so that no byte order mark comes any more. */
   #begun = false
 
@@ -65,15 +65,15 @@ export class TextDecoder {
   }
 
   #legacy(bytes: Uint8Array, stream: boolean): string {
-    if (this.#decoder === 0) this.#decoder = host.decoderNew(this.#encoding, this.#fatal)
+    this.#decoder ??= host.decoderNew(this.#encoding, this.#fatal)
     const text = host.decoderPush(this.#decoder, bytes, !stream)
     if (!stream) this.#reset()
     return text
   }
 
   #reset(): void {
-    if (this.#decoder !== 0) host.decoderFree(this.#decoder)
-    this.#decoder = 0
+    if (this.#decoder !== null) host.decoderFree(this.#decoder)
+    this.#decoder = null
     this.#rest = NOTHING
     this.#begun = false
   }

@@ -61,12 +61,7 @@ export const TIMERS: Cases = {
   'performance: now grows, from its origin': ({ performance }) => {
     const first = performance.now()
     const second = performance.now()
-    return [
-      first >= 0,
-      second >= first,
-      typeof performance.timeOrigin,
-      Math.abs(performance.timeOrigin + performance.now() - Date.now()) < 10_000,
-    ]
+    return [first >= 0, second >= first, performance.timeOrigin > 0, typeof performance.timeOrigin]
   },
   'performance: marks and measures': ({ performance }) => {
     const mark = performance.mark('m', { startTime: 5, detail: { a: 1 } })
