@@ -3,7 +3,7 @@
 //! What must hold:
 //! - nothing panics, and after each step every table is within its limits and agrees with the others (`Kernel::audit`);
 //! - what the machine has mapped is what the mappings allow (`Kernel::audit_pages`);
-//! - no step allocates more than a few times what the limits let a guest hold;
+//! - no step allocates more than a few times what the limits let a guest hold, or goes round and round in the scheduler;
 //! - after a restore every table equals the snapshot's, and the same steps end the same way: no state is left that tables do not show.
 
 mod guest;
@@ -33,6 +33,9 @@ const STEPS_MAX: usize = 120;
 const STEP_BYTES: usize = 24 << 20;
 /// Most allocations of one step.
 const STEP_ALLOCATIONS: usize = 20_000;
+/// How often one step may look at the clock. The scheduler does so each time it looks for a thread that can run: a few times for
+/// each thread and each timer.
+const STEP_LOOKS: u64 = 400;
 
 thread_local! {
     /// Guests at their snapshots, by the lowest bits of an input's first byte. A run that panics leaves its place empty.
@@ -110,8 +113,14 @@ fn go(guest: &mut Guest, steps: &[u8], checked: bool) -> Trace {
             None => Next::Step(world.step(&mut input)),
             Some(wait) => Next::Waiting(World::waiting(&mut input), wait),
         };
+        let before = machine.looks();
         let (done, spent) = measure(|| take(guest, &mut machine, &next));
         action = done;
+        let looks = machine.looks() - before;
+        assert!(
+            looks <= STEP_LOOKS,
+            "{next:x?}: looked at the clock {looks} times"
+        );
         assert!(
             spent.bytes <= STEP_BYTES && spent.times <= STEP_ALLOCATIONS,
             "{next:x?}: {spent:?}"

@@ -24,6 +24,7 @@ pub struct MockMachine {
     gs_base: u64,
     vector: Vec<u8>,
     ticks: u64,
+    looks: u64,
 }
 
 impl MockMachine {
@@ -47,6 +48,12 @@ impl MockMachine {
     /// Lets so many ticks pass.
     pub fn pass(&mut self, ticks: u64) {
         self.ticks = self.ticks.saturating_add(ticks);
+    }
+
+    /// How often the counter was read: a measure of work that is the same on every host.
+    #[must_use]
+    pub fn looks(&self) -> u64 {
+        self.looks
     }
 
     /// Protection of a mapped page.
@@ -261,6 +268,7 @@ impl Machine for MockMachine {
 
     fn ticks(&mut self) -> u64 {
         self.ticks = self.ticks.saturating_add(1000);
+        self.looks += 1;
         self.ticks
     }
 }
