@@ -123,7 +123,8 @@ impl Vm {
         let Kind::Fork(fork) = &mut self.kind else {
             return Ok(());
         };
-        let snapshot = fork.snapshot.clone();
+        // Not a counted reference of its own: forks on other threads count on the same line.
+        let snapshot = &fork.snapshot;
         self.space.rewind(&snapshot.frozen, &snapshot.image)?;
         if self.space.added_tables() > KEPT_TABLES {
             // Every page, tables included, becomes the snapshot's again, and KVM forgets what it knew.
