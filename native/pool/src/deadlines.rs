@@ -11,6 +11,8 @@ use crate::running::Event;
 
 /// Guest threads that do not wait for each other's calls get turns of this length.
 const TURN_NS: u64 = 5_000_000;
+/// The first look: what is not done by then is no brief request.
+const FIRST_LOOK_NS: u64 = 1_000_000;
 /// Looks at the CPU's clock are at least this far apart, and a CPU deadline is met at most this late.
 const LOOK_NS: u64 = 100_000;
 
@@ -43,11 +45,18 @@ impl Deadlines {
         (self.cpu_left() == Some(0)).then_some(Event::CpuDeadline)
     }
 
+    /// When to look first: early, or when a deadline may have passed.
+    pub(crate) fn first_look(&self) -> u64 {
+        self.look_within(FIRST_LOOK_NS)
+    }
+
     /// When to look again: at the end of a turn, or when a deadline may have passed.
     pub(crate) fn next_look(&self) -> u64 {
-        let wait = self
-            .cpu_left()
-            .map_or(TURN_NS, |left| left.clamp(LOOK_NS, TURN_NS));
+        self.look_within(TURN_NS)
+    }
+
+    fn look_within(&self, most: u64) -> u64 {
+        let wait = self.cpu_left().map_or(most, |left| left.clamp(LOOK_NS, most));
         self.wall.min(monotonic_ns().saturating_add(wait))
     }
 
@@ -96,5 +105,9 @@ mod tests {
         assert!(soon(Deadlines::with_cpu(u64::MAX, Some(2 * MS))) <= 2 * MS);
         assert!(soon(Deadlines::with_cpu(u64::MAX, Some(0))) <= LOOK_NS);
         assert_eq!(Deadlines::at(7).next_look(), 7);
+        let first = |d: Deadlines| d.first_look().saturating_sub(monotonic_ns());
+        assert!(first(Deadlines::at(u64::MAX)) <= FIRST_LOOK_NS);
+        assert!(first(Deadlines::with_cpu(u64::MAX, Some(0))) <= LOOK_NS);
+        assert_eq!(Deadlines::at(7).first_look(), 7);
     }
 }

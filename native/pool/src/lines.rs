@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, VecDeque};
 pub(crate) type LineId = (u64, u32);
 
 /// A request that runs longer than this is slow, in nanoseconds.
-pub(crate) const BRIEF: u64 = 10_000_000;
+pub(crate) const BRIEF: u64 = 2_000_000;
 /// A line counts as slow for this many times as long as its slow request ran.
 pub(crate) const FORGET: u64 = 200;
 /// Places that a line may hold for each that is free.

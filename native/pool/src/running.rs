@@ -125,7 +125,7 @@ impl Running {
     ) -> mayfly_vmm::Result<Event> {
         let mut action = action;
         // It also stops a program that keeps calling: the machine looks at the alarm before it enters.
-        alarm.set(Some(deadlines.next_look()))?;
+        alarm.set(Some(deadlines.first_look()))?;
         loop {
             if let Some(error) = self.guest.take_error() {
                 return Err(error);

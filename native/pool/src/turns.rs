@@ -1,12 +1,21 @@
 //! How long turns a thread takes from the scheduler.
 //!
-//! A guest that computes for long shares its core with the server and with other machines. With long turns of its own it is the
-//! one that waits: who wakes up with shorter ones comes first, at once (EEVDF's slices, sched_setattr(2), Linux 6.12 and
-//! later; without effect before). Its share of the core stays the same.
+//! A guest that computes shares its core with the server and with other machines. Who wakes up comes first, at once, if it takes
+//! shorter turns than the thread that runs (EEVDF's slices, sched_setattr(2), Linux 6.12 and later; without effect before). So
+//! there are three lengths:
+//!
+//! ```text
+//! 1 to 3 ms   the server's and other programs' threads, as the kernel says
+//! 6 ms        a thread that runs machines
+//! 100 ms      the same, while its request has run for over a millisecond
+//! ```
+//! Shares of the core stay the same, and turns may become shorter again without a privilege, which a worse nice value may not.
 
 use std::mem;
 
-/// Longest turn that the scheduler grants, in nanoseconds.
+/// Turns of a thread that runs machines, in nanoseconds: longer than the usual ones of up to 8 cores or more.
+const MACHINE_NS: u64 = 6_000_000;
+/// Longest turns that the scheduler grants.
 const LONG_NS: u64 = 100_000_000;
 
 /// `struct sched_attr`, first version (linux/sched/types.h).
@@ -33,18 +42,10 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// From now on they are long. A scheduler that knows no such thing is left alone.
+    /// From now on they are as long as may be. A scheduler that knows no such thing is left alone.
     pub fn lengthen(&mut self) {
-        if self.usual.is_some() {
-            return;
-        }
-        let Some(usual) = read() else { return };
-        if matches!(usual.policy as i32, libc::SCHED_OTHER | libc::SCHED_BATCH) {
-            self.usual = Some(usual);
-            write(&Attributes {
-                runtime: LONG_NS,
-                ..usual
-            });
+        if self.usual.is_none() {
+            self.usual = set_turns(LONG_NS);
         }
     }
 
@@ -54,6 +55,24 @@ impl Turns {
             write(&usual);
         }
     }
+}
+
+/// Gives the calling thread the turns of one that runs machines.
+pub(crate) fn take_machine_turns() {
+    set_turns(MACHINE_NS);
+}
+
+/// Sets the turns of the calling thread; gives what it had before, unless its scheduler knows no turns.
+fn set_turns(ns: u64) -> Option<Attributes> {
+    let before = read()?;
+    if !matches!(before.policy as i32, libc::SCHED_OTHER | libc::SCHED_BATCH) {
+        return None;
+    }
+    write(&Attributes {
+        runtime: ns,
+        ..before
+    });
+    Some(before)
 }
 
 fn read() -> Option<Attributes> {
@@ -78,7 +97,13 @@ mod tests {
 
     #[test]
     fn turns_are_long_and_then_as_they_were() {
+        let usual = read().unwrap();
+        take_machine_turns();
         let before = read().unwrap();
+        assert!(
+            [MACHINE_NS, usual.runtime].contains(&before.runtime),
+            "{before:?}"
+        );
         let mut turns = Turns::default();
         turns.lengthen();
         turns.lengthen();

@@ -13,6 +13,7 @@ use crate::outcome::{Outcome, RequestStats};
 use crate::pool::{Completion, Job, MachineState, Order, Reset, Shared, Timed};
 use crate::program::Program;
 use crate::queue::Work;
+use crate::turns::take_machine_turns;
 
 /// What is known of a worker from outside, also when its thread has crashed. The next thread takes the same seat.
 #[derive(Debug, Default)]
@@ -57,6 +58,7 @@ pub(crate) fn work(shared: &Shared, index: usize) {
     let Some(seat) = shared.seats.get(index) else {
         return;
     };
+    take_machine_turns();
     // The timer is made before the filter, which lets it be set only.
     let alarm = Alarm::new().and_then(|alarm| confine_vm_thread(false).map(|()| alarm));
     let mut worker = match alarm {
