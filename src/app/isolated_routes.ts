@@ -124,6 +124,7 @@ async function open(app: App): Promise<Isolation | null> {
   const {
     vms = navigator.hardwareConcurrency,
     queue = 1024,
+    runtime,
     timeoutMs,
     cpuMs,
     memoryMb,
@@ -139,7 +140,7 @@ async function open(app: App): Promise<Isolation | null> {
     ...(memoryBudgetMb === undefined ? {} : { memoryBudgetMb }),
     onDrop: (program) => emit(app.bus, 'isolate:drop', { program, reason: 'memoryBudgetMb' }),
     onReload: hooks.ready,
-    defaults: { timeoutMs, cpuMs, memoryMb, coarseClockUs, limits },
+    defaults: { runtime, timeoutMs, cpuMs, memoryMb, coarseClockUs, limits },
     hooks,
     onBuild: () => void (isolated.building = true),
     signal,

@@ -1,6 +1,12 @@
 import { closestString } from '@std/text'
 import type { Filter } from '../dve/mod.ts'
-import { COARSE_CLOCK_RULE, type IsolateLimits, LIMITS_RULE } from '../isolate/options.ts'
+import {
+  COARSE_CLOCK_RULE,
+  type IsolateLimits,
+  type IsolateRuntime,
+  LIMITS_RULE,
+  RUNTIME_RULE,
+} from '../isolate/options.ts'
 
 /** The worker pool. */
 export interface WorkerOptions {
@@ -16,6 +22,8 @@ export interface WorkerOptions {
 
 /** The virtual machines of isolated handlers. */
 export interface IsolateRouterOptions {
+  /** What runs routes that do not say it. Default `deno`. */
+  runtime?: IsolateRuntime
   /** Number of virtual machines. Default: the machine's cores. */
   vms?: number
   /** Milliseconds that a request may run. */
@@ -158,6 +166,7 @@ const WORKER_RULES: Readonly<Record<keyof WorkerOptions, Rule>> = {
 }
 
 const ISOLATE_RULES: Readonly<Record<keyof IsolateRouterOptions, Rule>> = {
+  runtime: RUNTIME_RULE,
   vms: integer(1),
   timeoutMs: integer(1),
   cpuMs: integer(1),

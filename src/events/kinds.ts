@@ -47,6 +47,8 @@ export interface WorkerMetadata {
 /** Something that happened to the virtual machines. Micros are microseconds. */
 export interface IsolateMetadata {
   readonly program: string
+  /** What runs it. */
+  readonly runtime: 'deno' | 'core'
   readonly vm?: number
   readonly queueMicros?: number
   readonly runMicros?: number

@@ -28,8 +28,16 @@ export interface IsolateLimits {
   readonly logBytes?: number
 }
 
+/**
+ * What runs a handler in its machine: `deno`, all of stock Deno and V8's speed; `core`, a small interpreter with the Web's
+ * most used interfaces, whose machines are small and quick to start.
+ */
+export type IsolateRuntime = 'deno' | 'core'
+
 /** Options of an isolated route, written as literals: `export const isolated = { timeoutMs: 500 }`. */
 export interface IsolateOptions {
+  /** Default `deno`, or that of the router. */
+  readonly runtime?: IsolateRuntime
   /** Milliseconds that a request may run. Default 1000, or that of the router. */
   readonly timeoutMs?: number
   /** Milliseconds that a request may have a CPU, whatever else the host does meanwhile. Default: no limit but `timeoutMs`. */
@@ -60,6 +68,7 @@ export type ResolvedIsolateOptions = Readonly<
 
 /** What the router gives for all of its routes. */
 export interface IsolateDefaults {
+  readonly runtime?: IsolateRuntime
   readonly timeoutMs?: number
   readonly cpuMs?: number
   readonly memoryMb?: number
@@ -102,7 +111,14 @@ const LIMIT_RULES: Readonly<Record<keyof IsolateLimits, Rule>> = {
 /** The rule of `coarseClockUs`, for the router's default too. */
 export const COARSE_CLOCK_RULE: Rule = integer(0, 1_000_000)
 
+/** The rule of `runtime`, for the router's default too. */
+export const RUNTIME_RULE: Rule = {
+  wanted: "'deno' or 'core'",
+  check: (value) => value === 'deno' || value === 'core' ? undefined : TypeError,
+}
+
 const RULES: Readonly<Record<keyof IsolateOptions, Rule>> = {
+  runtime: RUNTIME_RULE,
   timeoutMs: integer(1, 600_000),
   cpuMs: integer(1, 600_000),
   memoryMb: integer(16, 4096),
@@ -171,6 +187,7 @@ export function resolveIsolateOptions(
   }
   const given = options as IsolateOptions
   return {
+    runtime: given.runtime ?? defaults.runtime ?? 'deno',
     timeoutMs: given.timeoutMs ?? defaults.timeoutMs ?? 1000,
     cpuMs: given.cpuMs ?? defaults.cpuMs ?? 0,
     memoryMb: given.memoryMb ?? defaults.memoryMb ?? 128,
@@ -198,10 +215,19 @@ function resolveLimits(
 }
 
 /** Routes of equal keys share a program. Warm-up is each route's own and does not count. */
-export function optionsKey(
-  { timeoutMs, cpuMs, memoryMb, outputBytes, ephemeral, env, coarseClockUs, limits }: ResolvedIsolateOptions,
-): string {
-  return JSON.stringify([timeoutMs, cpuMs, memoryMb, outputBytes, ephemeral, env, coarseClockUs, limits])
+export function optionsKey(options: ResolvedIsolateOptions): string {
+  const { runtime, timeoutMs, cpuMs, memoryMb, outputBytes, ephemeral, env, coarseClockUs, limits } = options
+  return JSON.stringify([
+    runtime,
+    timeoutMs,
+    cpuMs,
+    memoryMb,
+    outputBytes,
+    ephemeral,
+    env,
+    coarseClockUs,
+    limits,
+  ])
 }
 
 function checkLimits(value: unknown): undefined | typeof TypeError | typeof RangeError {

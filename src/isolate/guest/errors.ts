@@ -1,14 +1,16 @@
 import { HttpError } from '../../errors/http_error.ts'
 import { type ErrorData, MAX_CAUSES, MAX_ERROR_TEXT } from '../message.ts'
+import { host } from './host.ts'
 
 /** An error as data. Never throws, whatever was thrown. */
 export function toErrorData(error: unknown, depth = 0): ErrorData {
   try {
-    if (!(error instanceof Error)) return { name: 'Error', message: `threw ${cut(Deno.inspect(error))}` }
-    const stack = error.stack
+    if (!(error instanceof Error)) return { name: 'Error', message: `threw ${cut(host.inspect(error))}` }
+    const { stack } = error
+    const more = host.explain(error)
     return {
       name: cut(String(error.name)),
-      message: cut(String(error.message)),
+      message: cut(more === undefined ? String(error.message) : `${error.message}: ${more}`),
       ...(typeof stack === 'string' ? { stack: cut(stack) } : {}),
       ...(error instanceof HttpError ? { http: toHttpData(error) } : {}),
       ...(error.cause === undefined || depth + 1 >= MAX_CAUSES

@@ -1,12 +1,11 @@
 /** Frames on fd 0 and fd 1, read and written without leaving the thread. */
 import { FrameError, HEAD_BYTES, readHead, REQUEST, RESPONSE, writeHead } from '../wire.ts'
 import { BODY_MAX, HEADER_MAX } from '../wire.ts'
-import { output } from './prelude.ts'
+import { host } from './host.ts'
 
 /** Most frames fit; a larger one gets memory of its own. */
 const BUFFER_BYTES = 65_536
 
-const { stdin } = Deno
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 const input = new Uint8Array(BUFFER_BYTES)
@@ -22,7 +21,7 @@ export interface GuestFrame {
 /** Waits for the next frame. Null at the end of input. Throws `FrameError` for what is no frame. */
 export function readRequestFrame(): GuestFrame | null {
   let bytes = input
-  let have = stdin.readSync(input)
+  let have = host.read(input)
   if (have === null) return null
   while (have < HEAD_BYTES) have += readMore(bytes, have)
   const { headerBytes, bodyBytes } = readHead(bytes.subarray(0, HEAD_BYTES), REQUEST)
@@ -44,7 +43,7 @@ export function readRequestFrame(): GuestFrame | null {
 }
 
 function readMore(bytes: Uint8Array, have: number): number {
-  const count = stdin.readSync(bytes.subarray(have))
+  const count = host.read(bytes.subarray(have))
   if (count === null) throw new FrameError('cut', 0, 'the input ended inside it')
   return count
 }
@@ -75,6 +74,6 @@ export function writeBytes(header: Uint8Array, body: Uint8Array, limit: number):
 }
 
 function writeAll(bytes: Uint8Array): void {
-  let sent = output.writeSync(bytes)
-  while (sent < bytes.length) sent += output.writeSync(bytes.subarray(sent))
+  let sent = host.write(bytes)
+  while (sent < bytes.length) sent += host.write(bytes.subarray(sent))
 }

@@ -7,6 +7,7 @@ import { createGuestHost, GuestContext } from './context.ts'
 import { toErrorData } from './errors.ts'
 import { readRequestFrame } from './frames.ts'
 import { type GuestHead, readHead } from './head.ts'
+import { host } from './host.ts'
 import { drawNatively, seed } from './random.ts'
 import { installLazyResponse } from './response.ts'
 
@@ -62,11 +63,12 @@ export async function serve(entry: ProgramEntry): Promise<void> {
     entry,
     host: createGuestHost(),
     limit: entry.outputBytes,
-    handlers: await loadHandlers(entry),
+    handlers: [],
     waiting: null,
     turn: 0,
   }
-  addEventListener('beforeunload', (event) => answerStuck(guest, event))
+  host.onIdle(() => endWaiting(guest))
+  guest.handlers = await loadHandlers(entry)
   run(guest)
 }
 
@@ -79,25 +81,25 @@ async function loadHandlers(entry: ProgramEntry): Promise<LoadedHandler[]> {
 /** Loads a module. What it throws is its error; so is a top-level await that nothing will settle. */
 async function loadModule(load: () => Promise<Record<string, unknown>>): Promise<Module> {
   const stuck = Promise.withResolvers<Module>()
-  const giveUp = (event: Event) => {
-    event.preventDefault()
+  giveUp = () =>
     stuck.resolve({
       error: new TypeError('Cannot load the module: it awaits a promise that nothing will settle'),
     })
-  }
-  addEventListener('beforeunload', giveUp)
   const settled = load().then((namespace) => ({ namespace }), (error: unknown) => ({ error }))
   const module = await Promise.race([settled, stuck.promise])
-  removeEventListener('beforeunload', giveUp)
+  giveUp = null
   return module
 }
+
+/** Gives up the module that is being loaded. */
+let giveUp: (() => void) | null = null
 
 /** Runs the loop. Frames that cannot be read end the guest: what follows them in the stream means nothing. */
 function run(guest: Guest): void {
   loop(guest).catch((error) => {
     openConsole()
     console.error('mayfly: the guest ends\n', error)
-    Deno.exit(1)
+    host.exit(1)
   })
 }
 
@@ -132,7 +134,7 @@ function broken(name: string, error: unknown): LoadedHandler {
 async function loop(guest: Guest): Promise<void> {
   for (const { turn } = guest; guest.turn === turn;) {
     const frame = readRequestFrame()
-    if (frame === null) Deno.exit(0)
+    if (frame === null) host.exit(0)
     const { header, body } = frame
     if (header.charCodeAt(0) === BRACE) {
       await control(guest, JSON.parse(header))
@@ -190,11 +192,14 @@ async function wait(guest: Guest, ctx: GuestContext, written: Promise<void>): Pr
   if (guest.waiting === ctx) guest.waiting = null
 }
 
-/** Deno has nothing left to do, yet a handler waits: its promise can never settle. */
-function answerStuck(guest: Guest, event: Event): void {
+/** Nothing is left to do, yet a module or a handler waits: its promise can never settle. False: nobody waits. */
+function endWaiting(guest: Guest): boolean {
+  if (giveUp !== null) {
+    giveUp()
+    return true
+  }
   const ctx = guest.waiting
-  if (ctx === null) return
-  event.preventDefault()
+  if (ctx === null) return false
   guest.waiting = null
   const { name } = guest.handlers[ctx.head.line[0]]
   answerError(
@@ -206,6 +211,7 @@ function answerStuck(guest: Guest, event: Event): void {
   // The old loop waits with it, until a later request settles the promise after all.
   guest.turn++
   run(guest)
+  return true
 }
 
 function noResponse(guest: Guest, ctx: GuestContext, value: unknown): TypeError {

@@ -1,0 +1,59 @@
+/** The guest's host where the runtime is our own, `native/guest-core`. */
+import { type GuestHost, setHost } from './host.ts'
+
+/** What the runtime gives, as `native/guest-core/src/host.js` makes it and its surface adds to it. */
+interface CoreHost {
+  read(into: Uint8Array): number
+  write(bytes: Uint8Array): number
+  log(bytes: Uint8Array): number
+  exit(code: number): never
+  inspect(value: unknown): string
+  explain(error: unknown): string | undefined
+  encode(text: string): Uint8Array
+  onIdle(callback: () => boolean): void
+  onUnhandledRejection(callback: (reason: unknown, promise: Promise<unknown>) => boolean): void
+  variables(): [name: string, value: string][]
+}
+
+const { __mayfly: core } = globalThis as unknown as { __mayfly: CoreHost }
+const { read, write, log } = core
+
+const coreHost: GuestHost = {
+  read: (into) => read(into) || null,
+  write,
+  log,
+  exit: core.exit,
+  inspect: (value) => core.inspect(value),
+  explain: (error) => core.explain(error),
+  onIdle: core.onIdle,
+  onRejection: (callback) =>
+    core.onUnhandledRejection((reason) => {
+      callback(reason)
+      return true
+    }),
+  installConsole(write) {
+    // The surface's console writes whole texts by it.
+    core.log = (bytes) => {
+      write(decoder.decode(bytes))
+      return bytes.length
+    }
+  },
+}
+
+const decoder = new TextDecoder()
+
+/** The environment as Deno gives it, and of Deno nothing else. */
+function installEnvironment(): void {
+  const variables = new Map(core.variables())
+  if (variables.size === 0) return
+  const env = {
+    get: (name: string) => variables.get(name),
+    has: (name: string) => variables.has(name),
+    toObject: () => Object.fromEntries(variables),
+  }
+  Object.defineProperty(globalThis, 'Deno', { value: { env }, writable: true, configurable: true })
+}
+
+installEnvironment()
+delete (globalThis as unknown as { __mayfly?: CoreHost }).__mayfly
+setHost(coreHost)

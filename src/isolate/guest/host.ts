@@ -1,0 +1,33 @@
+/**
+ * What the guest's code needs of the runtime that it runs in, beside the Web's globals. The bundle's entry loads the module of its
+ * runtime first, which gives it here.
+ */
+
+/** The few calls that differ between runtimes. */
+export interface GuestHost {
+  /** Waits for bytes on fd 0 and tells how many came; null at the end of input. */
+  read(into: Uint8Array): number | null
+  /** Writes to fd 1, which carries frames, and tells how many bytes were taken. */
+  write(bytes: Uint8Array): number
+  /** Writes to fd 2 and tells how many bytes were taken. */
+  log(bytes: Uint8Array): number
+  exit(code: number): never
+  /** A value as the console shows it. */
+  inspect(value: unknown): string
+  /** What the message of an error leaves out; undefined for most. */
+  explain(error: unknown): string | undefined
+  /** Sets what is called when the program has nothing left to do; true from it: there is something again. */
+  onIdle(callback: () => boolean): void
+  /** Makes the console write by `write`, and everything else that goes to standard output go to standard error. */
+  installConsole(write: (text: string) => void): void
+  /** Sets what is told of rejections that nobody handles; the program goes on. */
+  onRejection(callback: (reason: unknown) => void): void
+}
+
+/** The runtime's. */
+export let host: GuestHost
+
+/** Gives the runtime's calls; once, before anything else of the guest. */
+export function setHost(given: GuestHost): void {
+  host = given
+}
