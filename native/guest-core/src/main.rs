@@ -1,12 +1,12 @@
-//! The small guest: `guest-core SURFACE [PROGRAM]`.
+//! The small guest: `guest-core SURFACE MAIN`.
 //!
-//! SURFACE is a script that makes the Web's globals out of the host object (see `host.js`); it runs first. PROGRAM is an ES
-//! module that takes requests. Without it the guest waits for a frame on fd 0 that names one, and the instant at which it waits
-//! is where a base snapshot is taken.
+//! SURFACE is a script that makes the Web's globals out of the host object (see `host.js`); it runs first. MAIN is an ES module. In a
+//! machine it waits for a frame on fd 0 that names a program, which it imports, and the instant at which it waits is where the base
+//! snapshot is taken.
 //!
 //! ```text
-//! start -> host.js -> SURFACE -> read(0): {"control":"load","name":PROGRAM} -> PROGRAM -> read(0) write(1) read(0) write(1) ...
-//!                                ^ base snapshot                                          ^ snapshot of the program
+//! start -> host.js -> SURFACE -> MAIN: read(0) {"control":"load"} -> import of the program -> read(0) write(1) read(0) write(1) ...
+//!                                      ^ base snapshot                                        ^ snapshot of the program
 //! ```
 //!
 //! Everything runs on the main thread. What cannot go on is told on fd 2 and ends the process with status 1; a heap over its limit
@@ -23,18 +23,11 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     environment::take();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (surface, program) = match arguments.as_slice() {
-        [surface] => (surface, None),
-        [surface, program] => (surface, Some(program.clone())),
-        _ => {
-            eprintln!(
-                "guest-core: {} arguments, wanted SURFACE [PROGRAM]",
-                arguments.len()
-            );
-            return ExitCode::from(2);
-        }
+    let [surface, main] = arguments.as_slice() else {
+        eprintln!("guest-core: {} arguments, wanted SURFACE MAIN", arguments.len());
+        return ExitCode::from(2);
     };
-    match runtime::run(surface, program) {
+    match runtime::run(surface, main) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("guest-core: {error}");

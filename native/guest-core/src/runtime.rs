@@ -1,34 +1,33 @@
 //! The engine with the host object in it, and the loop around it.
 
-use std::fs::File;
-use std::os::fd::AsFd;
 use std::rc::Rc;
 
-use deno_core::{FastString, JsRuntime, ModuleSpecifier, PollEventLoopOptions, RuntimeOptions, v8};
+use deno_core::{JsRuntime, PollEventLoopOptions, RuntimeOptions, v8};
 
-use crate::load::{NothingElse, read_module, read_name};
+use crate::load::{GuestFiles, to_specifier};
 use crate::{memory, ops};
 
-/// Runs the surface, then the program that is named by `program` or else by the first frame, until it ends.
-pub fn run(surface: &str, program: Option<String>) -> Result<(), String> {
+/// Runs the surface, then the module `main`, until nothing is left to do.
+pub fn run(surface: &str, main: &str) -> Result<(), String> {
     let tokio = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build();
     let tokio = tokio.map_err(|error| format!("cannot make an event loop: {error}"))?;
     tokio.block_on(async {
         let mut runtime = create()?;
-        let (specifier, text) = read_module(surface)?;
-        evaluate(&mut runtime, &specifier, text, false).await?;
-        collect_garbage(&mut runtime);
-        let path = match program {
-            Some(path) => path,
-            None => match wait_for_name()? {
-                Some(path) => path,
-                None => return Ok(()),
-            },
-        };
-        let (specifier, text) = read_module(&path)?;
-        evaluate(&mut runtime, &specifier, text, true).await?;
+        let surface = to_specifier(surface)?;
+        let loaded = runtime
+            .load_side_es_module(&surface)
+            .await
+            .map_err(|error| error.to_string())?;
+        evaluate(&mut runtime, loaded).await?;
+        runtime.v8_isolate().low_memory_notification();
+        let main = to_specifier(main)?;
+        let loaded = runtime
+            .load_main_es_module(&main)
+            .await
+            .map_err(|error| error.to_string())?;
+        evaluate(&mut runtime, loaded).await?;
         while call_idle(&mut runtime)? {
             run_events(&mut runtime).await?;
         }
@@ -36,18 +35,9 @@ pub fn run(surface: &str, program: Option<String>) -> Result<(), String> {
     })
 }
 
-/// Waits on fd 0, without a buffer: what follows the frame is the program's.
-fn wait_for_name() -> Result<Option<String>, String> {
-    let input = std::io::stdin()
-        .as_fd()
-        .try_clone_to_owned()
-        .map_err(|error| format!("cannot use the standard input: {error}"))?;
-    read_name(&mut File::from(input))
-}
-
 fn create() -> Result<JsRuntime, String> {
     let mut runtime = JsRuntime::try_new(RuntimeOptions {
-        module_loader: Some(Rc::new(NothingElse)),
+        module_loader: Some(Rc::new(GuestFiles)),
         extensions: vec![ops::mayfly_guest::init()],
         create_params: Some(v8::CreateParams::default().heap_limits(0, memory::START_BYTES)),
         is_main: true,
@@ -61,19 +51,8 @@ fn create() -> Result<JsRuntime, String> {
     Ok(runtime)
 }
 
-async fn evaluate(
-    runtime: &mut JsRuntime,
-    specifier: &ModuleSpecifier,
-    text: String,
-    main: bool,
-) -> Result<(), String> {
-    let code = FastString::from(text);
-    let loaded = if main {
-        runtime.load_main_es_module_from_code(specifier, code).await
-    } else {
-        runtime.load_side_es_module_from_code(specifier, code).await
-    };
-    let evaluation = runtime.mod_evaluate(loaded.map_err(|error| error.to_string())?);
+async fn evaluate(runtime: &mut JsRuntime, module: usize) -> Result<(), String> {
+    let evaluation = runtime.mod_evaluate(module);
     run_events(runtime).await?;
     evaluation.await.map_err(|error| error.to_string())
 }
@@ -101,9 +80,4 @@ fn call_idle(runtime: &mut JsRuntime) -> Result<bool, String> {
         Some(value) => Ok(value.is_true()),
         None => Err("the program's idle function threw".to_owned()),
     }
-}
-
-/// What start-up left behind is gone before any snapshot, and the next collection is far off.
-fn collect_garbage(runtime: &mut JsRuntime) {
-    runtime.v8_isolate().low_memory_notification();
 }

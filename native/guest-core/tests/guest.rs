@@ -1,7 +1,7 @@
 //! The guest as a process: scripts in, frames through pipes.
 
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -151,24 +151,28 @@ fn frames_come_and_go() {
 }
 
 #[test]
-fn a_frame_names_the_program_which_may_come_after_the_start() {
-    let scripts = Scripts::new("");
-    let later = scripts.path("later.js");
-    let mut guest = Guest::start(scripts.command());
-    std::fs::write(&later, format!("say('here', import.meta.url.slice(-8)); {ECHO}")).expect("a program");
-    guest.send(
-        &format!("{{\"control\":\"load\",\"name\":{:?}}}", text(&later)),
-        b"",
+fn a_module_that_comes_after_the_start_can_be_imported() {
+    let scripts = Scripts::new(
+        "
+        const { name } = await import('./other.js')
+        const frame = new Uint8Array(4096)
+        host.read(frame)
+        host.write(frame.subarray(0, 0))
+        const later = await import('./later.js')
+        say(name, later.name, later.where.slice(-8), await import('./other.js') === await import('./other.js'))
+        ",
     );
-    guest.send("{}", b"first");
-    assert_eq!(guest.receive().1, b"first");
-    assert_eq!(guest.end(), ("here later.js\n".to_owned(), Some(0)));
-}
-
-#[test]
-fn no_program_is_no_error() {
-    let scripts = Scripts::new("");
-    assert_eq!(Guest::start(scripts.command()).end(), (String::new(), Some(0)));
+    std::fs::write(scripts.path("other.js"), "export const name = 'other'").expect("a module");
+    let mut command = scripts.command();
+    command.arg(scripts.path("program.js"));
+    let mut guest = Guest::start(command);
+    std::fs::write(
+        scripts.path("later.js"),
+        "export { name } from './other.js'; export const where = import.meta.url",
+    )
+    .expect("a module");
+    guest.send("{}", b"");
+    assert_eq!(guest.end(), ("other other later.js true\n".to_owned(), Some(0)));
 }
 
 #[test]
@@ -185,11 +189,21 @@ fn a_program_that_cannot_be_loaded_is_told() {
         assert!(said.contains(wanted), "{program}: {said}");
     }
     let scripts = Scripts::new("");
-    let mut guest = Guest::start(scripts.command());
-    guest.send("{\"control\":\"load\",\"name\":\"/nonexistent/program.js\"}", b"");
-    let (said, status) = guest.end();
-    assert!(said.contains("cannot load /nonexistent/program.js"), "{said}");
+    let output = scripts
+        .command()
+        .arg("/nonexistent/program.js")
+        .output()
+        .expect("a guest that starts");
+    let (said, status) = describe(&output);
+    assert!(
+        said.contains("Cannot import file:///nonexistent/program.js"),
+        "{said}"
+    );
     assert_eq!(status, Some(1));
+    assert_eq!(
+        describe(&scripts.command().output().expect("a guest that starts")).1,
+        Some(2)
+    );
 }
 
 #[test]
@@ -356,8 +370,4 @@ fn nothing_is_written_to_the_home_folder() {
         .expect("a guest that starts");
     assert_eq!(describe(&output), ("ran\n".to_owned(), Some(0)));
     assert!(!scripts.path(".cache").exists());
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("a path of text")
 }
