@@ -3,13 +3,15 @@ import type { EventBus } from '../events/bus.ts'
 import type { IsolateMetadata } from '../events/kinds.ts'
 import type { IsolationHooks } from '../isolate/isolation.ts'
 import type { Completion } from '../isolate/machines.ts'
+import type { Program } from '../isolate/program.ts'
 
 /** Makes events of what the isolation tells. */
 export function toHooks(bus: EventBus): IsolationHooks {
   return {
-    boot: (program) => emit(bus, 'isolate:boot', { program }),
-    ready: (program, how) => emit(bus, 'isolate:ready', { program, ...how }),
-    rejected: (program, limit) => emit(bus, 'isolate:rejected', { program, limit }),
+    boot: (program) => emit(bus, 'isolate:boot', nameOf(program)),
+    ready: (program, how) => emit(bus, 'isolate:ready', { ...nameOf(program), ...how }),
+    dropped: (program) => emit(bus, 'isolate:drop', { ...nameOf(program), reason: 'memoryBudgetMb' }),
+    rejected: (program, limit) => emit(bus, 'isolate:rejected', { ...nameOf(program), limit }),
     complete: (program, completion) => {
       if (!wants(bus, 'isolate:complete')) return
       const { message } = completion
@@ -30,10 +32,10 @@ export function toHooks(bus: EventBus): IsolationHooks {
   }
 }
 
-function toMetadata(program: string, completion: Completion): IsolateMetadata {
+function toMetadata(program: Program, completion: Completion): IsolateMetadata {
   const { worker, queueUs, runUs, exits, reset } = completion
   return {
-    program,
+    ...nameOf(program),
     vm: worker,
     queueMicros: queueUs,
     runMicros: runUs,
@@ -41,4 +43,8 @@ function toMetadata(program: string, completion: Completion): IsolateMetadata {
     exits,
     dirtyPages: reset.dirtyPages,
   }
+}
+
+function nameOf({ id, options: { runtime } }: Program): Pick<IsolateMetadata, 'program' | 'runtime'> {
+  return { program: id, runtime }
 }

@@ -138,7 +138,7 @@ async function open(app: App): Promise<Isolation | null> {
     vms,
     queue,
     ...(memoryBudgetMb === undefined ? {} : { memoryBudgetMb }),
-    onDrop: (program) => emit(app.bus, 'isolate:drop', { program, reason: 'memoryBudgetMb' }),
+    onDrop: hooks.dropped,
     onReload: hooks.ready,
     defaults: { runtime, timeoutMs, cpuMs, memoryMb, coarseClockUs, limits },
     hooks,

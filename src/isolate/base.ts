@@ -8,6 +8,8 @@
  * ```
  */
 import { RUNTIME_FILE } from './bundle.ts'
+import type { CoreFiles } from './core_files.ts'
+import { SURFACE_PATH } from './core_surface.ts'
 import type { NativeLibrary } from './ffi/library.ts'
 import { NativeProgram } from './ffi/native_program.ts'
 import type { LoadSpec, ProgramSpec } from './ffi/spec.ts'
@@ -22,36 +24,39 @@ export interface HeldBase {
   release(): Promise<void>
 }
 
-/** Memory of the runtime itself beside that of a request. */
-const RUNTIME_BYTES = 64 << 20
 const BOOT_MS = 60_000
 /** Where the script that waits lies in the guest. */
 const BOOTSTRAP_PATH = '/bootstrap.js'
 
 /**
- * What Deno runs in a base. It reads a module that is none of its own first: what Deno needs for that is there then, and shared, when
- * it loads a program.
+ * What runs in a base. Deno reads a module that is none of its own first: what it needs for that is there then, and shared, when it loads
+ * a program.
  */
-const BOOTSTRAP = `import { awaitProgram } from './${RUNTIME_FILE}'
+const BOOTSTRAPS = {
+  deno: `import { awaitProgram } from './${RUNTIME_FILE}'
 await import('data:text/javascript,export default 1')
 awaitProgram()
-`
+`,
+  core: `import { awaitProgram } from './${RUNTIME_FILE}'
+awaitProgram()
+`,
+}
 
-/** Stock Deno before it has a program, with its own libraries and nothing else of the host. It may read the file that it will load. */
-export function toBaseSpec({ args, env, options, runtime }: Program): ProgramSpec {
-  const deno = Deno.execPath()
+/** Memory of each runtime itself beside that of a request. */
+const RUNTIME_BYTES = { deno: 64 << 20, core: 48 << 20 }
+
+/** A runtime before it has a program. `core` is there when that is the program's. */
+export function toBaseSpec(plan: Program, core?: CoreFiles): ProgramSpec {
+  const { env, options, runtime } = plan
   return {
-    path: '/bin/deno',
-    args: ['deno', ...args.slice(0, -1), `--allow-read=${GUEST_PATH}`, BOOTSTRAP_PATH],
+    ...core === undefined ? toDeno(plan) : toCore(plan, core),
     env,
-    mounts: [{ guest: '/bin/deno', host: deno }],
-    libraries: [deno],
     files: [
-      { guest: BOOTSTRAP_PATH, bytes: new TextEncoder().encode(BOOTSTRAP) },
+      { guest: BOOTSTRAP_PATH, bytes: new TextEncoder().encode(BOOTSTRAPS[options.runtime]) },
       { guest: `/${RUNTIME_FILE}`, bytes: runtime.code },
+      ...core === undefined ? [] : [{ guest: SURFACE_PATH, bytes: core.surface }],
     ],
-    // Or all programs of a base would draw the same numbers.
-    draws: true,
+    draws: draws(options),
     clockUs: options.coarseClockUs,
     limits: {
       memoryBytes: memoryBytes(options),
@@ -67,6 +72,34 @@ export function toBaseSpec({ args, env, options, runtime }: Program): ProgramSpe
   }
 }
 
+type Image = Pick<ProgramSpec, 'path' | 'args' | 'mounts' | 'libraries'>
+
+/** Stock Deno, with its own libraries and nothing else of the host. It may read the file that it will load. */
+function toDeno({ args }: Program): Image {
+  const deno = Deno.execPath()
+  return {
+    path: '/bin/deno',
+    args: ['deno', ...args.slice(0, -1), `--allow-read=${GUEST_PATH}`, BOOTSTRAP_PATH],
+    mounts: [{ guest: '/bin/deno', host: deno }],
+    libraries: [deno],
+  }
+}
+
+/** The core runtime, which needs no library. */
+function toCore({ args }: Program, { binary }: CoreFiles): Image {
+  const path = '/bin/guest-core'
+  return {
+    path,
+    args: ['guest-core', ...args.slice(0, -1), BOOTSTRAP_PATH],
+    mounts: [{ guest: path, host: binary }],
+  }
+}
+
+/** Whether the runtime has a generator of its own, from which all programs of a base would draw the same numbers; core asks the kernel. */
+function draws({ runtime }: Program['options']): boolean {
+  return runtime === 'deno'
+}
+
 /** A program for its base, without a warm-up. */
 export function toLoadSpec({ bundle, options }: Program, base: NativeProgram): LoadSpec {
   const { cpuMs, outputBytes, limits } = options
@@ -74,7 +107,7 @@ export function toLoadSpec({ bundle, options }: Program, base: NativeProgram): L
     base: base.handle,
     frame: encodeControl({ control: 'load', name: GUEST_PATH, seed: createSeed() }),
     files: [{ guest: GUEST_PATH, bytes: bundle.code }],
-    draws: true,
+    draws: draws(options),
     limits: {
       memoryBytes: memoryBytes(options),
       outputBytes,
@@ -89,8 +122,10 @@ export function toLoadSpec({ bundle, options }: Program, base: NativeProgram): L
   }
 }
 
-function memoryBytes({ memoryMb }: Program['options']): number {
-  return RUNTIME_BYTES + memoryMb * (1 << 20)
+/** The core runtime's own limit lies below this: it lets go of memory late, and its limit has an eighth of play. */
+function memoryBytes({ memoryMb, runtime }: Program['options']): number {
+  const play = runtime === 'core' ? memoryMb / 8 : 0
+  return RUNTIME_BYTES[runtime] + Math.ceil(memoryMb + play) * (1 << 20)
 }
 
 /**
@@ -111,15 +146,19 @@ interface Entry {
 /** The bases of one library, each booted when the first program needs it and freed after the last one. */
 export class Bases {
   readonly #library: NativeLibrary
+  readonly #openCore: () => Promise<CoreFiles>
+  #core: Promise<CoreFiles> | null = null
   readonly #entries = new Map<string, Entry>()
 
-  constructor(library: NativeLibrary) {
+  /** `core` gives the core runtime when the first program needs it. */
+  constructor(library: NativeLibrary, core: () => Promise<CoreFiles>) {
     this.#library = library
+    this.#openCore = core
   }
 
   /** The base of a program. Rejects as {@link NativeProgram.boot} does; a boot that failed is tried again by the next caller. */
   async hold(plan: Program): Promise<HeldBase> {
-    const spec = toBaseSpec(plan)
+    const spec = toBaseSpec(plan, plan.options.runtime === 'core' ? await this.#coreFiles() : undefined)
     const key = baseKey(spec)
     let entry = this.#entries.get(key)
     if (entry === undefined) {
@@ -149,6 +188,13 @@ export class Bases {
   /** Bytes of host memory that the bases take. */
   get bytes(): number {
     return [...this.#entries.values()].reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+
+  #coreFiles(): Promise<CoreFiles> {
+    return this.#core ??= this.#openCore().catch((error) => {
+      this.#core = null
+      throw error
+    })
   }
 
   async #letGo(key: string, entry: Entry): Promise<void> {

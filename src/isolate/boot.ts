@@ -32,6 +32,8 @@ const HANDLER_MS = 500
 const WARMUP_MS = 20_000
 /** Runs of each frame before the modules are renewed for the first time. */
 const EARLY_RUNS = 4
+/** Runs of each frame where nothing gets quicker by running: it finds what is set up at first use, and no more. */
+const INTERPRETED_RUNS = 8
 /** How many times longer the second warm-up is. */
 const LONGER = 3
 /** A run in a fork is as warm as before within this factor, and this many microseconds for what a fork costs. */
@@ -112,12 +114,14 @@ function toSteps(plan: Program, warmup: readonly Warmup[], times: number): Step[
     return { handler, frame: { frame, runs, group, rehearse, timeoutMs, budgetMs } }
   }
   const isFirst = (entry: Warmup) => entry === handlers.get(entry.handler)![0]
+  const isCompiled = plan.options.runtime === 'deno'
+  const countOf = ({ count }: Warmup) => isCompiled ? count : Math.min(count, INTERPRETED_RUNS)
   const isApp = ({ handler }: Warmup) => plan.handlers[handler].method === null
   return [
     describe,
     ...warmup.map((entry) => toStep(entry, Math.min(entry.count, EARLY_RUNS), 1, false)),
     toControl('renew', 2),
-    ...warmup.map((entry) => toStep(entry, entry.count * times, 3, isFirst(entry))),
+    ...warmup.map((entry) => toStep(entry, countOf(entry) * times, 3, isFirst(entry))),
     toControl('renew', 4),
     ...warmup.filter(isApp).map((entry) => toStep(entry, 1, 5, false)),
   ]

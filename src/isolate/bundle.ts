@@ -4,6 +4,7 @@
  */
 import { fromFileUrl } from '@std/path'
 import { runBuild } from './compiler.ts'
+import type { IsolateRuntime } from './options.ts'
 import { makeRenewable, RENEW_BANNER } from './renewable.ts'
 import { ENTRY_NAMESPACE, resolverPlugin } from './resolver.ts'
 
@@ -19,6 +20,8 @@ export interface BundleHandler {
 
 /** What goes into a bundle. The order of the handlers gives their numbers on the wire. */
 export interface BundleInput {
+  /** What runs it. */
+  readonly runtime: IsolateRuntime
   /** Absolute paths of the route files. */
   readonly files: readonly string[]
   readonly handlers: readonly BundleHandler[]
@@ -26,6 +29,8 @@ export interface BundleInput {
   readonly outputBytes: number
   /** Bytes that a request may write to its console. */
   readonly logBytes: number
+  /** Bytes that a request may have in memory. */
+  readonly memoryBytes: number
 }
 
 /** A bundle. The same input and sources give the same bytes. */
@@ -43,19 +48,35 @@ export const RUNTIME_FILE = 'runtime.js'
 const GUEST = new URL('./guest/', import.meta.url)
 const ENTRY = 'program'
 
-let runtime: Promise<Bundle> | null = null
+/** How esbuild sees each runtime. A package that asks for `process.env.NODE_ENV` has its answer where there is no `process`. */
+const TARGETS = {
+  deno: { platform: 'node', conditions: ['deno', 'import', 'module'], mainFields: ['module', 'main'] },
+  core: {
+    platform: 'browser',
+    conditions: ['worker', 'browser', 'import', 'module'],
+    mainFields: ['browser', 'module', 'main'],
+    define: { 'process.env.NODE_ENV': '"production"' },
+  },
+} as const
 
-/** The guest, bundled once. Rejects as {@link bundleProgram} does. */
-export function bundleRuntime(): Promise<Bundle> {
-  const entry = `import ${toGuestImport('prelude.ts')}
+const bundled = new Map<IsolateRuntime, Promise<Bundle>>()
+
+/** The guest, bundled once for each runtime. Rejects as {@link bundleProgram} does. */
+export function bundleRuntime(runtime: IsolateRuntime): Promise<Bundle> {
+  const entry = `import ${toGuestImport(`${runtime}_host.ts`)}
+import ${toGuestImport('prelude.ts')}
 export { awaitProgram } from ${toGuestImport('load.ts')}
 export { serve } from ${toGuestImport('serve.ts')}
 export * from ${toGuestImport('facade.ts')}
 `
-  return runtime ??= build(entry).catch((error) => {
-    runtime = null
+  const known = bundled.get(runtime)
+  if (known !== undefined) return known
+  const made = build(runtime, entry).catch((error) => {
+    bundled.delete(runtime)
     throw error
   })
+  bundled.set(runtime, made)
+  return made
 }
 
 /**
@@ -63,14 +84,14 @@ export * from ${toGuestImport('facade.ts')}
  * where it is imported.
  */
 export async function bundleProgram(input: BundleInput): Promise<Bundle> {
-  const { code, ...rest } = await build(toEntry(input), RENEW_BANNER)
+  const { code, ...rest } = await build(input.runtime, toEntry(input), RENEW_BANNER)
   return { code: new TextEncoder().encode(makeRenewable(new TextDecoder().decode(code))), ...rest }
 }
 
-async function build(entry: string, banner = ''): Promise<Bundle> {
+async function build(runtime: IsolateRuntime, entry: string, banner = ''): Promise<Bundle> {
   const { outputFiles, metafile } = await runBuild('bundle isolated handlers', {
     entryPoints: [ENTRY],
-    plugins: [resolverPlugin(entry, `./${RUNTIME_FILE}`)],
+    plugins: [resolverPlugin(entry, `./${RUNTIME_FILE}`, runtime)],
     bundle: true,
     write: false,
     metafile: true,
@@ -80,9 +101,7 @@ async function build(entry: string, banner = ''): Promise<Bundle> {
     sourcemap: 'external',
     sourcesContent: false,
     banner: { js: banner },
-    platform: 'node',
-    conditions: ['deno', 'import', 'module'],
-    mainFields: ['module', 'main'],
+    ...TARGETS[runtime],
     jsx: 'automatic',
   }, toShown)
   const [map, code] = outputFiles[0].path.endsWith('.map') ? outputFiles : outputFiles.toReversed()
@@ -100,7 +119,7 @@ function toGuestImport(name: string): string {
 }
 
 /** Each module is loaded by itself: one that throws breaks its own routes only. */
-function toEntry({ files, handlers, outputBytes, logBytes }: BundleInput): string {
+function toEntry({ files, handlers, outputBytes, logBytes, memoryBytes }: BundleInput): string {
   const modules = files.map((path) => `() => import(${JSON.stringify(path)})`)
   const listed = handlers.map((handler) =>
     JSON.stringify({ name: handler.name, module: handler.file, export: handler.export })
@@ -111,6 +130,7 @@ globalThis.Deno?.permissions?.revokeSync({ name: 'read' })
 serve({
   outputBytes: ${outputBytes},
   logBytes: ${logBytes},
+  memoryBytes: ${memoryBytes},
   renew: __mayflyRenew,
   modules: [${modules.join(', ')}],
   handlers: [${listed.join(', ')}],

@@ -13,7 +13,8 @@ import type { RequestState } from '../context/state.ts'
 import { HttpError } from '../errors/http_error.ts'
 import { toResponse } from './answer_to_context.ts'
 import { toGuestFrame } from './context_to_guest.ts'
-import { ClosedError, QueueFullError } from './ffi/errors.ts'
+import { NativeBuildError } from './ffi/cargo_build.ts'
+import { ClosedError, IsolationUnavailableError, QueueFullError } from './ffi/errors.ts'
 import type { BootedProgram, Completion, Machines, MachinesOptions, Readiness } from './machines.ts'
 import type { IsolateDefaults } from './options.ts'
 import { type Denied, deniedOf, type Ending, endingOf, outcomeError, outputEnding } from './outcome.ts'
@@ -24,18 +25,20 @@ import { FrameError, HEADER_MAX } from './wire.ts'
 
 /** What the isolation tells of itself; hooks must not throw. Times are in the unit that their names end with. */
 export interface IsolationHooks {
-  boot?: (program: string) => void
-  ready?: (program: string, how: Readiness) => void
+  boot?: (program: Program) => void
+  ready?: (program: Program, how: Readiness) => void
   /** Every request that came out of a machine, with how it ended, once its machine is reset: often after its answer. */
-  complete?: (program: string, completion: Completion) => void
+  complete?: (program: Program, completion: Completion) => void
   /** After it, for one whose machine was lost in the request or in the reset, and is made anew. */
-  lost?: (program: string, completion: Completion) => void
+  lost?: (program: Program, completion: Completion) => void
   /** After it, for one that ended without its handler's answer. */
-  ended?: (program: string, completion: Completion, ending: Ending) => void
+  ended?: (program: Program, completion: Completion, ending: Ending) => void
   /** After it, for each thing that the request was denied. */
-  denied?: (program: string, completion: Completion, denied: Denied) => void
+  denied?: (program: Program, completion: Completion, denied: Denied) => void
+  /** Its snapshot was dropped for those of others. */
+  dropped?: (program: Program) => void
   /** The queue was full. */
-  rejected?: (program: string, limit: number) => void
+  rejected?: (program: Program, limit: number) => void
 }
 
 /** Options of {@linkcode openIsolation}. */
@@ -105,7 +108,7 @@ export async function loadPrograms(
       programs.set(plan.hash, running)
       for (const handler of describeHandlers(running)) handlers.set(handler.key, handler)
     } catch (error) {
-      for (const { route } of plan.handlers) failed.set(route.file, error as Error)
+      for (const { route } of plan.handlers) failed.set(route.file, toRouteError(plan, error as Error))
     }
   }
   for await (const _ of pooledMap(isolation.options.vms, plans, load));
@@ -143,13 +146,13 @@ export async function runIsolated(
   const { hooks } = isolation.options
   const { reset } = completion
   reset.whenOver(() => {
-    hooks.complete?.(plan.id, completion)
-    if (reset.state === 'lost') hooks.lost?.(plan.id, completion)
+    hooks.complete?.(plan, completion)
+    if (reset.state === 'lost') hooks.lost?.(plan, completion)
   })
   if (completion.log.length > 0) writeLog(handler, completion)
   if (completion.denials.length > 0 || completion.logDropped > 0) {
     await reset.over()
-    for (const denied of deniedOf(plan.options, completion)) hooks.denied?.(plan.id, completion, denied)
+    for (const denied of deniedOf(plan.options, completion)) hooks.denied?.(plan, completion, denied)
   }
   if (completion.outcome !== 'answered') {
     await tellEnding(hooks, plan, completion, endingOf(plan.options, completion))
@@ -175,12 +178,12 @@ export async function runIsolated(
 /** Tells how a request ended, after `complete`: an answer that stands need not wait for the reset, and this one does not. */
 async function tellEnding(
   hooks: IsolationHooks,
-  { id }: Program,
+  plan: Program,
   completion: Completion,
   ending: Ending,
 ): Promise<void> {
   await completion.reset.over()
-  hooks.ended?.(id, completion, ending)
+  hooks.ended?.(plan, completion, ending)
 }
 
 async function submit(
@@ -198,7 +201,7 @@ async function submit(
     })
   } catch (error) {
     if (error instanceof QueueFullError) {
-      isolation.options.hooks.rejected?.(plan.id, isolation.options.queue)
+      isolation.options.hooks.rejected?.(plan, isolation.options.queue)
       throw new HttpError(503, 'Too many requests wait for an isolated handler', {
         type: 'isolation-queue-full',
         headers: { 'retry-after': '1' },
@@ -213,11 +216,21 @@ async function submit(
 }
 
 async function boot({ options, machines }: Isolation, plan: Program): Promise<RunningProgram> {
-  options.hooks.boot?.(plan.id)
+  options.hooks.boot?.(plan)
   const booted = await machines.boot(plan)
   const { bootMs, loadMs, settled } = booted
-  options.hooks.ready?.(plan.id, { bootMs, ...(loadMs === undefined ? {} : { loadMs }), settled })
+  options.hooks.ready?.(plan, { bootMs, ...(loadMs === undefined ? {} : { loadMs }), settled })
   return { plan, booted }
+}
+
+/** Why the routes of a program that did not start cannot be served. Another runtime never takes them. */
+function toRouteError({ options: { runtime } }: Program, error: Error): Error {
+  if (!(error instanceof IsolationUnavailableError || error instanceof NativeBuildError)) return error
+  return new HttpError(503, `The runtime '${runtime}' of this handler cannot run here`, {
+    type: 'isolation-unavailable',
+    headers: { 'retry-after': '60' },
+    cause: error,
+  })
 }
 
 /** The handlers of a program, with the errors of those whose modules failed. */

@@ -19,9 +19,9 @@ export interface MachinesOptions {
   /** MiB for programs and their machines; over it the least recently used are dropped, and loaded again when they are needed. */
   readonly memoryBudgetMb?: number
   /** A program was dropped. */
-  readonly onDrop?: (program: string) => void
+  readonly onDrop?: (program: Program) => void
   /** A dropped program was loaded again. */
-  readonly onReload?: (program: string, how: Readiness) => void
+  readonly onReload?: (program: Program, how: Readiness) => void
   /** Gives the opening up. */
   readonly signal?: AbortSignal
 }

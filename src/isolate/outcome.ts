@@ -23,10 +23,18 @@ export interface Denied {
   readonly times?: number
 }
 
+/** Status of a core runtime that was over its heap's limit, as `native/guest-core/src/memory.rs` has it. */
+const HEAP_STATUS = 86
+
+/** How a request ended. The core runtime tells by its status that it was over its memory. */
+function outcomeOf({ runtime }: ProgramOptions, { outcome, detail }: Completion): Completion['outcome'] {
+  return runtime === 'core' && outcome === 'exited' && detail === HEAP_STATUS ? 'memory' : outcome
+}
+
 /** The answer to a request that its machine did not answer. The program's own words stay in the log. */
 export function outcomeError(options: ProgramOptions, completion: Completion): HttpError {
   const cause = completion.message === '' ? undefined : new Error(completion.message)
-  switch (completion.outcome) {
+  switch (outcomeOf(options, completion)) {
     case 'timeout':
       return fail(504, 'isolation-timeout', `The handler took longer than ${options.timeoutMs} ms`)
     case 'cpu':
@@ -59,8 +67,9 @@ export function outcomeError(options: ProgramOptions, completion: Completion): H
 }
 
 /** What an event tells of a request that its machine did not answer. */
-export function endingOf(options: ProgramOptions, { outcome, message }: Completion): Ending {
-  switch (outcome) {
+export function endingOf(options: ProgramOptions, completion: Completion): Ending {
+  const { message } = completion
+  switch (outcomeOf(options, completion)) {
     case 'timeout':
       return { kind: 'timeout', reason: 'timeoutMs', limit: options.timeoutMs }
     case 'cpu':

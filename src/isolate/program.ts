@@ -1,6 +1,7 @@
 /** Programs: what a virtual machine boots. Isolated routes of equal options share one. */
 import { type Bundle, type BundleHandler, bundleProgram, bundleRuntime, RUNTIME_FILE } from './bundle.ts'
 import { ProgramError } from './compiler.ts'
+import { SURFACE_PATH } from './core_surface.ts'
 import { readIsolated } from './literal.ts'
 import {
   type IsolateDefaults,
@@ -46,7 +47,7 @@ export interface Program {
   readonly bundle: Bundle
   /** What the bundle imports from beside it, as {@link RUNTIME_FILE}: the same for all programs. */
   readonly runtime: Bundle
-  /** Arguments of deno behind its own name; the last is the path of the bundle in the guest. */
+  /** Arguments of the runtime behind its own name; the last is the path of the bundle in the guest. */
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly warmup: readonly Warmup[]
@@ -169,8 +170,10 @@ async function toProgram(
     handlers: listed,
     outputBytes: options.outputBytes,
     logBytes: options.limits.logBytes,
+    runtime: options.runtime,
+    memoryBytes: options.memoryMb * (1 << 20),
   })
-  const runtime = await bundleRuntime()
+  const runtime = await bundleRuntime(options.runtime)
   const args = guestArguments(options, GUEST_PATH)
   const env = guestEnvironment(options, readEnv)
   const hash = await digest(bundle.code, JSON.stringify([args, env, members.map((member) => member.options)]))
@@ -190,8 +193,12 @@ function toTargets({ methods, mount }: IsolatedRoute, first: number): WarmupTarg
  */
 const V8_FLAGS = '--v8-flags=--single-threaded,--no-maglev-inlining'
 
-/** Arguments for deno: no permission but the named variables, nothing fetched, nothing read beside the bundle. */
-export function guestArguments({ env }: ProgramOptions, bundlePath: string): string[] {
+/**
+ * Arguments for deno: no permission but the named variables, nothing fetched, nothing read beside the bundle. The core runtime has no
+ * way to any of it.
+ */
+export function guestArguments({ env, runtime }: ProgramOptions, bundlePath: string): string[] {
+  if (runtime === 'core') return [SURFACE_PATH, bundlePath]
   return [
     'run',
     '--no-prompt',
@@ -207,17 +214,22 @@ export function guestArguments({ env }: ProgramOptions, bundlePath: string): str
   ]
 }
 
+/** What keeps Deno from looking for folders and servers. */
+const DENO_ENVIRONMENT = {
+  HOME: NO_FOLDER,
+  DENO_DIR: NO_FOLDER,
+  DENO_NO_UPDATE_CHECK: '1',
+  NO_COLOR: '1',
+}
+
 /** The guest's whole environment. A variable that the host does not have is not there either. */
 function guestEnvironment(
-  { env }: ProgramOptions,
+  { env, runtime }: ProgramOptions,
   readEnv: (name: string) => string | undefined,
 ): Record<string, string> {
   const given = env.map((name) => [name, readEnv(name)] as const).filter(([, value]) => value !== undefined)
   return {
-    HOME: NO_FOLDER,
-    DENO_DIR: NO_FOLDER,
-    DENO_NO_UPDATE_CHECK: '1',
-    NO_COLOR: '1',
+    ...(runtime === 'deno' ? DENO_ENVIRONMENT : {}),
     ...Object.fromEntries(given) as Record<string, string>,
   }
 }

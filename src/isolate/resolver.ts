@@ -11,6 +11,7 @@ import {
   toBuiltin,
   toPath,
 } from './deno_resolve.ts'
+import type { IsolateRuntime } from './options.ts'
 
 /** Namespace of the entry that {@link resolverPlugin} is given. */
 export const ENTRY_NAMESPACE = 'mayfly'
@@ -26,11 +27,12 @@ const PACKAGE_FOLDER = /\/node_modules\/|\/npm\//
 
 /**
  * A plugin that resolves as Deno does; `entry` is the text of the entry module, and `runtime` how the guest's file is imported, which
- * stays a file of its own.
+ * stays a file of its own. `kind` is what runs it.
  */
 export function resolverPlugin(
   entry: string,
   runtime: string,
+  kind: IsolateRuntime,
 ): { name: string; setup(build: PluginBuild): void } {
   const remote: RemoteModules = { modules: new Map(), redirects: new Map() }
   return {
@@ -39,7 +41,11 @@ export function resolverPlugin(
       build.onResolve({ filter: /.*/ }, async (args) => {
         try {
           if (args.path === runtime && isOwn(args)) return { path: runtime, external: true }
-          return await resolveArguments(remote, args)
+          const result = await resolveArguments(remote, args)
+          if (kind === 'core' && result?.path?.startsWith('node:')) {
+            throw new Error("the runtime 'core' has no modules of Node, want isolated = { runtime: 'deno' }")
+          }
+          return result
         } catch (error) {
           return { errors: [{ text: `import '${args.path}': ${reasonOf(error)}` }] }
         }

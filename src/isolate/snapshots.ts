@@ -8,6 +8,7 @@
  */
 import { Bases, type HeldBase } from './base.ts'
 import { bootWarm, type WarmProgram } from './boot.ts'
+import { openCore } from './core_files.ts'
 import { ClosedError, QueueFullError } from './ffi/errors.ts'
 import type { NativeLibrary } from './ffi/library.ts'
 import type { NativePool } from './ffi/native_pool.ts'
@@ -63,7 +64,7 @@ export class Snapshots {
     this.#library = library
     this.#pool = pool
     this.#options = options
-    this.#bases = new Bases(library)
+    this.#bases = new Bases(library, () => openCore(options))
   }
 
   /** Boots a program, in its base. */
@@ -141,7 +142,7 @@ export class Snapshots {
     }
     program.native = native
     this.#keep(program)
-    this.#options.onReload?.(plan.id, { bootMs, settled, loadMs: native.report.bootUs / 1000 })
+    this.#options.onReload?.(plan, { bootMs, settled, loadMs: native.report.bootUs / 1000 })
     return native
   }
 
@@ -171,6 +172,6 @@ export class Snapshots {
     // Its requests go on; a failure to free it shows when the pool is closed.
     const left = this.#pool.retire(native).catch(() => {}).finally(() => this.#leaving.delete(left))
     this.#leaving.add(left)
-    this.#options.onDrop?.(program.plan.id)
+    this.#options.onDrop?.(program.plan)
   }
 }

@@ -7,6 +7,8 @@ interface CoreHost {
   write(bytes: Uint8Array): number
   log(bytes: Uint8Array): number
   exit(code: number): never
+  limitMemory(bytes: number): void
+  collect(): void
   inspect(value: unknown): string
   explain(error: unknown): string | undefined
   encode(text: string): Uint8Array
@@ -17,12 +19,16 @@ interface CoreHost {
 
 const { __mayfly: core } = globalThis as unknown as { __mayfly: CoreHost }
 const { read, write, log } = core
+/** Memory of the runtime itself, the program and its modules. */
+const OWN_BYTES = 16 << 20
 
 const coreHost: GuestHost = {
   read: (into) => read(into) || null,
   write,
   log,
   exit: core.exit,
+  limitMemory: (bytes) => core.limitMemory(bytes + OWN_BYTES),
+  collect: core.collect,
   inspect: (value) => core.inspect(value),
   explain: (error) => core.explain(error),
   onIdle: core.onIdle,

@@ -12,6 +12,10 @@ export interface GuestHost {
   /** Writes to fd 2 and tells how many bytes were taken. */
   log(bytes: Uint8Array): number
   exit(code: number): never
+  /** Sets how many bytes a request may have in memory, where the runtime can tell before the machine does. */
+  limitMemory(bytes: number): void
+  /** Frees what nothing refers to, where a runtime does not do that well by itself. */
+  collect(): void
   /** A value as the console shows it. */
   inspect(value: unknown): string
   /** What the message of an error leaves out; undefined for most. */

@@ -2,6 +2,7 @@
 import type { DrawHead, LoadHead } from '../message.ts'
 import { answerControl } from './answer.ts'
 import { readRequestFrame } from './frames.ts'
+import { host } from './host.ts'
 import { drawNatively, seed } from './random.ts'
 
 /**
@@ -11,7 +12,7 @@ import { drawNatively, seed } from './random.ts'
 export function awaitProgram(): void {
   for (;;) {
     const frame = readRequestFrame()
-    if (frame === null) Deno.exit(0)
+    if (frame === null) host.exit(0)
     const head = JSON.parse(frame.header) as DrawHead | LoadHead
     if (head.control === 'load') return load(head)
     drawNatively(head.count)
@@ -23,6 +24,6 @@ function load({ name, seed: entropy }: LoadHead): void {
   seed(entropy)
   import(`file://${name}`).catch((error: unknown) => {
     console.error(error)
-    Deno.exit(1)
+    host.exit(1)
   })
 }

@@ -28,6 +28,8 @@ export interface HandlerEntry {
 export interface ProgramEntry {
   readonly outputBytes: number
   readonly logBytes: number
+  /** Bytes that a request may have in memory. */
+  readonly memoryBytes: number
   /** Makes the modules run again when they are next loaded. */
   readonly renew: () => void
   readonly modules: readonly (() => Promise<Record<string, unknown>>)[]
@@ -59,6 +61,7 @@ interface Guest {
 export async function serve(entry: ProgramEntry): Promise<void> {
   installLazyResponse()
   limitConsole(entry.logBytes)
+  host.limitMemory(entry.memoryBytes)
   const guest: Guest = {
     entry,
     host: createGuestHost(),
@@ -156,6 +159,7 @@ async function control(guest: Guest, head: ControlHead): Promise<void> {
     guest.entry.renew()
     guest.handlers = await loadHandlers(guest.entry)
   }
+  host.collect()
   const handlers = guest.handlers.map(({ name, error }) => error === undefined ? { name } : { name, error })
   answerControl({ handlers })
 }
