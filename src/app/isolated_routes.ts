@@ -3,6 +3,7 @@
  * be swapped before the program of a changed file has booted: until then the old program answers.
  */
 import type { Context, Handler } from '../context/types.ts'
+import { toMutable } from '../context/headers.ts'
 import { stateOf } from '../context/internals.ts'
 import type { RequestState } from '../context/state.ts'
 import { HttpError } from '../errors/http_error.ts'
@@ -11,6 +12,7 @@ import {
   adoptPrograms,
   closeIsolation,
   handlerKey,
+  type IsolatedHandler,
   type Isolation,
   type IsolationOptions,
   type LoadedPrograms,
@@ -37,13 +39,23 @@ export function toIsolatedHandler(app: App, route: LoadedRoute, method: string |
       await awaitStart(app, stateOf(ctx))
       handler = isolated.isolation?.handlers.get(key)
     }
-    if (handler !== undefined) return await runIsolated(isolated.isolation!, handler, stateOf(ctx))
+    if (handler !== undefined) {
+      const response = await runIsolated(isolated.isolation!, handler, stateOf(ctx))
+      return app.development ? withRuntime(response, handler) : response
+    }
     throw isolated.failures.get(file) ?? new HttpError(503, 'No virtual machine can run this handler here', {
       type: 'isolation-unavailable',
       headers: { 'retry-after': '60' },
       cause: isolated.unavailable ?? undefined,
     })
   }
+}
+
+/** The response, with a header that says what ran its handler. */
+function withRuntime(response: Response, { program: { plan } }: IsolatedHandler): Response {
+  const named = toMutable(response)
+  named.headers.set('x-mayfly-runtime', plan.options.runtime)
+  return named
 }
 
 /**

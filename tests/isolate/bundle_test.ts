@@ -3,15 +3,18 @@ import { join } from '@std/path'
 import { bundleProgram, bundleRuntime } from '../../src/isolate/bundle.ts'
 import { ProgramError, stopBundler } from '../../src/isolate/compiler.ts'
 import * as facade from '../../src/isolate/guest/facade.ts'
+import type { IsolateRuntime } from '../../src/isolate/options.ts'
 import { FACADE_NAMES } from '../../src/isolate/resolver.ts'
 import { ask, withGuest, withRoutes } from './guest_process.ts'
 
-function bundle(path: string) {
+function bundle(path: string, runtime: IsolateRuntime = 'deno') {
   return bundleProgram({
     files: [path],
     handlers: [{ name: 'a', file: 0, export: 'GET' }],
     outputBytes: 100,
     logBytes: 100,
+    runtime,
+    memoryBytes: 1 << 20,
   })
 }
 
@@ -32,8 +35,8 @@ Deno.test('a bundle is the same bytes each time and holds no host code', async (
 })
 
 Deno.test('the guest is bundled once and holds no host code', async () => {
-  const first = await bundleRuntime()
-  assertEquals(await bundleRuntime(), first)
+  const first = await bundleRuntime('deno')
+  assertEquals(await bundleRuntime('deno'), first)
   const root = new URL('../../', import.meta.url).pathname
   const rooms = first.inputs.filter((path) => path.startsWith(`${root}src/`)).map((path) =>
     path.slice(root.length + 4).split('/')[0]
@@ -42,6 +45,29 @@ Deno.test('the guest is bundled once and holds no host code', async () => {
   const own = first.inputs.filter((path) => path.includes('/src/isolate/') && !path.includes('/guest/'))
   assertEquals(own.map((path) => path.split('/').at(-1)), ['json_members.ts', 'message.ts', 'wire.ts'])
   assertEquals(first.inputs.includes(`${root}mod.ts`), false)
+  await stopBundler()
+})
+
+Deno.test('the guest of the core runtime has nothing of Deno or Node', async () => {
+  const { code, inputs } = await bundleRuntime('core')
+  const text = new TextDecoder().decode(code)
+  assertEquals(text.match(/(?:from|import) *["'][^"']+["']/g), null)
+  assertEquals(inputs.some((path) => path.endsWith('/deno_host.ts')), false)
+  const routes = {
+    'a.ts': `import './b.ts'\nexport function GET() {}`,
+    'b.ts': `import 'node:fs'`,
+    'c.ts': `export const GET = () => process.env.NODE_ENV`,
+  }
+  await withRoutes(routes, async (folder) => {
+    const error = await assertRejects(() => bundle(join(folder, 'a.ts'), 'core'), ProgramError)
+    assertStringIncludes(
+      error.message,
+      "import 'node:fs': the runtime 'core' has no modules of Node, want isolated = { runtime: 'deno' }",
+    )
+    assertStringIncludes(error.message, 'b.ts:1:8')
+    const { code } = await bundle(join(folder, 'c.ts'), 'core')
+    assertStringIncludes(new TextDecoder().decode(code), '() => "production"')
+  })
   await stopBundler()
 })
 

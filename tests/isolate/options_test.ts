@@ -178,6 +178,7 @@ function plain(value: unknown): unknown {
 Deno.test('resolveIsolateOptions fills in defaults, the router before its own', () => {
   const limits = { files: 1024, threads: 64, mappings: 65_530, systemCalls: 1_000_000, logBytes: 65_536 }
   const own = {
+    runtime: 'deno' as const,
     timeoutMs: 1000,
     cpuMs: 0,
     memoryMb: 128,
@@ -200,6 +201,7 @@ Deno.test('resolveIsolateOptions fills in defaults, the router before its own', 
   assertEquals(optionsKey(resolved), optionsKey({ ...resolved, warmup: 3 }))
   const others: Partial<typeof resolved>[] = [
     { ephemeral: true },
+    { runtime: 'core' },
     { cpuMs: 1 },
     { coarseClockUs: 1 },
     { limits: { ...limits, threads: 63 } },
@@ -210,10 +212,12 @@ Deno.test('resolveIsolateOptions fills in defaults, the router before its own', 
   const each = resolveIsolateOptions('a.ts', { limits: { files: 64, logBytes: undefined } }, {
     cpuMs: 7,
     coarseClockUs: 50,
+    runtime: 'core',
     limits: { files: 65, threads: 40, logBytes: 0 },
   })
   assertEquals(each, {
     ...own,
+    runtime: 'core',
     cpuMs: 7,
     coarseClockUs: 50,
     limits: { ...limits, files: 64, threads: 40, logBytes: 0 },
@@ -224,10 +228,15 @@ Deno.test('resolveIsolateOptions names every fault with the value and what is wa
   const cases: [value: unknown, Kind: typeof TypeError | typeof RangeError, text: string][] = [
     [5, TypeError, 'Cannot isolate a.ts: isolated is 5, want true or an object of options'],
     [[], TypeError, 'want true or an object'],
-    [{ timeout: 5 }, TypeError, 'isolated.timeout is no option, want one of timeoutMs cpuMs memoryMb'],
+    [
+      { timeout: 5 },
+      TypeError,
+      'isolated.timeout is no option, want one of runtime timeoutMs cpuMs memoryMb',
+    ],
     [{ __proto__: null, toString: 5 }, TypeError, 'isolated.toString is no option'],
     [{ timeoutMs: 0 }, RangeError, 'isolated.timeoutMs is 0, want an integer from 1 to 600000'],
     [{ timeoutMs: '5' }, TypeError, 'isolated.timeoutMs is "5"'],
+    [{ runtime: 'v8' }, TypeError, "isolated.runtime is \"v8\", want 'deno' or 'core'"],
     [{ memoryMb: 8 }, RangeError, 'isolated.memoryMb is 8, want an integer from 16 to 4096'],
     [{ outputBytes: 2 ** 31 }, RangeError, 'isolated.outputBytes is 2147483648'],
     [{ warmup: -1 }, RangeError, 'isolated.warmup is -1'],

@@ -39,6 +39,8 @@ Deno.test("renewed modules of both kinds begin anew, and only the application's"
       handlers,
       outputBytes: 1,
       logBytes: 1,
+      runtime: 'deno',
+      memoryBytes: 1,
     })
     const code = new TextDecoder().decode(bundle.code)
     const { renew, modules } = await loadEntry(code)

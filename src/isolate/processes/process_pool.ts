@@ -8,7 +8,7 @@
  * ```
  */
 import { join } from '@std/path'
-import { BootError, ClosedError, QueueFullError } from '../ffi/errors.ts'
+import { BootError, ClosedError, IsolationUnavailableError, QueueFullError } from '../ffi/errors.ts'
 import { MachineReset } from '../ffi/machine_reset.ts'
 import type { SubmitOptions } from '../ffi/native_pool.ts'
 import type { BootedProgram, Completion, Machines, MachinesOptions } from '../machines.ts'
@@ -91,6 +91,11 @@ class ProcessPool implements Machines {
     if (plan.options.cpuMs > 0 && Deno.build.os !== 'linux') {
       throw new BootError(
         `Boot a program in a worker process: cpuMs needs Linux, and this is ${Deno.build.os}`,
+      )
+    }
+    if (plan.options.runtime !== 'deno') {
+      throw new IsolationUnavailableError(
+        `Boot a program in a worker process: its runtime is '${plan.options.runtime}', want 'deno' there`,
       )
     }
     if (plan.options.coarseClockUs > 0) {
