@@ -239,10 +239,13 @@ fn timers_and_idleness() {
 #[test]
 fn rejections_and_errors_of_timers_are_told_to_the_program() {
     let program = "
-      host.onUnhandledRejection((reason) => { say('rejected', reason.message); return true })
+      host.onUnhandledRejection((reason) => {
+        say('rejected', reason.message)
+        host.startTimer(() => { throw new Error('two') }, 1, false)
+        return true
+      })
       host.onUncaught((error) => { say('uncaught', error.message); return true })
       Promise.reject(new Error('one'))
-      host.startTimer(() => { throw new Error('two') }, 1, false)
       host.microtask(() => { throw new Error('zero') })
     ";
     assert_eq!(said(program), "uncaught zero\nrejected one\nuncaught two\n");
