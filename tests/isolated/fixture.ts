@@ -50,6 +50,15 @@ export function openSite(folder: string, options: RouterOptions = {}): Site {
   }
 }
 
+/** What runs isolated handlers: the suites run over both. */
+export const RUNTIMES = ['deno', 'core'] as const
+export type Runtime = (typeof RUNTIMES)[number]
+
+/** Tests of one runtime. */
+export function testIn(runtime: Runtime): typeof testIsolated {
+  return (name, fn) => testIsolated(`${runtime}: ${name}`, fn)
+}
+
 /** A test that needs a machine. The native pool outlives single tests, so what Deno counts is not counted. */
 export function testIsolated(name: string, fn: () => Promise<void>): void {
   const run = async () => {
@@ -61,11 +70,11 @@ export function testIsolated(name: string, fn: () => Promise<void>): void {
 }
 
 /** Opens a folder as in production, where error pages say nothing of the code. */
-export async function openProduction(folder: string): Promise<Site> {
+export async function openProduction(folder: string, runtime: Runtime = 'deno'): Promise<Site> {
   const before = Deno.env.get('DENO_ENV')
   Deno.env.set('DENO_ENV', 'production')
   try {
-    const site = openSite(folder)
+    const site = openSite(folder, { isolate: { vms: 1, runtime } })
     await site.router.ready()
     return site
   } finally {

@@ -1,92 +1,100 @@
 /** Limits, the queue, and what the machines tell. */
 import { assert, assertEquals } from '@std/assert'
-import { openSite, problemOf, testIsolated } from './fixture.ts'
+import { openSite, problemOf, type Runtime, RUNTIMES, testIn, testIsolated } from './fixture.ts'
 
-testIsolated('each route has its own time, or that of the router', async () => {
-  const site = openSite('limits', { isolate: { vms: 1, timeoutMs: 1200 } })
-  try {
-    for (const path of ['/quick', '/slow', '/default']) {
-      assertEquals((await site.ask(`${path}?ms=0`)).status, 200, path)
+for (const runtime of RUNTIMES) suite(runtime)
+
+function suite(runtime: Runtime): void {
+  const test = testIn(runtime)
+
+  test('each route has its own time, or that of the router', async () => {
+    const site = openSite('limits', { isolate: { runtime, vms: 1, timeoutMs: 1200 } })
+    try {
+      for (const path of ['/quick', '/slow', '/default']) {
+        assertEquals((await site.ask(`${path}?ms=0`)).status, 200, path)
+      }
+      // Their times are 400 ms, 3000 ms and the router's.
+      assertEquals((await site.ask('/quick?ms=500')).status, 504)
+      assertEquals((await site.ask('/default?ms=500')).status, 200)
+      assertEquals((await site.ask('/default?ms=1500')).status, 504)
+      assertEquals((await site.ask('/slow?ms=1500')).status, 200)
+      const told = site.events.filter(({ kind }) => kind === 'isolate:timeout')
+      assertEquals(told.length, 2)
+      const boots = site.events.filter(({ kind }) => kind === 'isolate:boot' || kind === 'isolate:ready')
+      assertEquals(boots.length, 6, 'three programs')
+    } finally {
+      await site.close()
     }
-    // Their times are 400 ms, 3000 ms and the router's.
-    assertEquals((await site.ask('/quick?ms=500')).status, 504)
-    assertEquals((await site.ask('/default?ms=500')).status, 200)
-    assertEquals((await site.ask('/default?ms=1500')).status, 504)
-    assertEquals((await site.ask('/slow?ms=1500')).status, 200)
-    const told = site.events.filter(({ kind }) => kind === 'isolate:timeout')
-    assertEquals(told.length, 2)
-    const boots = site.events.filter(({ kind }) => kind === 'isolate:boot' || kind === 'isolate:ready')
-    assertEquals(boots.length, 6, 'three programs')
-  } finally {
-    await site.close()
-  }
-})
+  })
 
-testIsolated('a full queue is 503 with Retry-After, and what waits is answered', async () => {
-  const site = openSite('limits', { isolate: { vms: 1, queue: 4 } })
-  try {
-    assertEquals((await site.ask('/slow?ms=0')).text, 'done')
-    const answers = await Promise.all(Array.from({ length: 12 }, () => site.ask('/slow?ms=200')))
-    const right = answers.filter(({ status, text }) => status === 200 && text === 'done')
-    const refused = answers.filter(({ status }) => status === 503)
-    assertEquals(right.length + refused.length, 12)
-    assert(right.length >= 4 && refused.length >= 6, `${right.length} answered, ${refused.length} refused`)
-    for (const { headers } of refused) assertEquals(headers.get('retry-after'), '1')
-    const told = site.events.filter(({ kind }) => kind === 'isolate:rejected')
-    assertEquals(told.length, refused.length)
-    const busy = Array.from({ length: 8 }, () => site.ask('/slow?ms=200'))
-    assertEquals(await problemOf(site, '/slow?ms=1'), { status: 503, type: 'isolation-queue-full' })
-    await Promise.all(busy)
-    assertEquals((await site.ask('/slow?ms=0')).text, 'done')
-  } finally {
-    await site.close()
-  }
-})
-
-testIsolated('a loop in one machine does not hold up the other', async () => {
-  const site = openSite('limits', { isolate: { vms: 2 } })
-  try {
-    assertEquals((await site.ask('/slow?ms=0')).status, 200)
-    let over = false
-    const loop = site.ask('/slow?ms=10000').then((answer) => {
-      over = true
-      return answer
-    })
-    for (let i = 0; i < 20; i++) assertEquals((await site.ask('/slow?ms=0')).text, 'done')
-    assert(!over, 'the other machine answered meanwhile')
-    assertEquals((await loop).status, 504)
-  } finally {
-    await site.close()
-  }
-})
-
-testIsolated('close waits for what is under way, and the router serves anew', async () => {
-  const site = openSite('limits')
-  try {
-    assertEquals((await site.ask('/quick')).text, 'done')
-    const pending = site.ask('/slow?ms=100')
-    await new Promise((resolve) => setTimeout(resolve, 20))
-    await site.close()
-    assertEquals((await pending).text, 'done')
-    assertEquals((await site.ask('/quick')).text, 'done')
-  } finally {
-    await site.close()
-  }
-})
-
-testIsolated('events of misdeeds say of what kind they are', async () => {
-  const site = openSite('hostile')
-  try {
-    for (const path of ['/do?what=loop', '/eat?what=buffers', '/do?what=exit']) await site.ask(path)
-    const kinds = site.events.map(({ kind }) => kind)
-    for (const kind of ['isolate:timeout', 'isolate:memory', 'isolate:crash'] as const) {
-      assertEquals(kinds.filter((each) => each === kind).length, 1, kind)
+  test('a full queue is 503 with Retry-After, and what waits is answered', async () => {
+    const site = openSite('limits', { isolate: { runtime, vms: 1, queue: 4 } })
+    try {
+      assertEquals((await site.ask('/slow?ms=0')).text, 'done')
+      const answers = await Promise.all(Array.from({ length: 12 }, () => site.ask('/slow?ms=200')))
+      const right = answers.filter(({ status, text }) => status === 200 && text === 'done')
+      const refused = answers.filter(({ status }) => status === 503)
+      assertEquals(right.length + refused.length, 12)
+      assert(right.length >= 4 && refused.length >= 6, `${right.length} answered, ${refused.length} refused`)
+      for (const { headers } of refused) assertEquals(headers.get('retry-after'), '1')
+      const told = site.events.filter(({ kind }) => kind === 'isolate:rejected')
+      assertEquals(told.length, refused.length)
+      const busy = Array.from({ length: 8 }, () => site.ask('/slow?ms=200'))
+      assertEquals(await problemOf(site, '/slow?ms=1'), { status: 503, type: 'isolation-queue-full' })
+      await Promise.all(busy)
+      assertEquals((await site.ask('/slow?ms=0')).text, 'done')
+    } finally {
+      await site.close()
     }
-    assertEquals(kinds.filter((kind) => kind === 'isolate:complete').length, 3)
-  } finally {
-    await site.close()
-  }
-})
+  })
+
+  test('a loop in one machine does not hold up the other', async () => {
+    const site = openSite('limits', { isolate: { runtime, vms: 2 } })
+    try {
+      assertEquals((await site.ask('/slow?ms=0')).status, 200)
+      let over = false
+      const loop = site.ask('/slow?ms=10000').then((answer) => {
+        over = true
+        return answer
+      })
+      for (let i = 0; i < 20; i++) assertEquals((await site.ask('/slow?ms=0')).text, 'done')
+      assert(!over, 'the other machine answered meanwhile')
+      assertEquals((await loop).status, 504)
+    } finally {
+      await site.close()
+    }
+  })
+
+  test('close waits for what is under way, and the router serves anew', async () => {
+    const site = openSite('limits', { isolate: { runtime, vms: 1 } })
+    try {
+      assertEquals((await site.ask('/quick')).text, 'done')
+      const pending = site.ask('/slow?ms=100')
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      await site.close()
+      assertEquals((await pending).text, 'done')
+      assertEquals((await site.ask('/quick')).text, 'done')
+    } finally {
+      await site.close()
+    }
+  })
+
+  test('events of misdeeds say of what kind they are', async () => {
+    const site = openSite('hostile', { isolate: { runtime, vms: 1 } })
+    try {
+      for (const path of ['/do?what=loop', '/eat?what=buffers', '/do?what=throw_in_timer']) {
+        await site.ask(path)
+      }
+      const kinds = site.events.map(({ kind }) => kind)
+      for (const kind of ['isolate:timeout', 'isolate:memory', 'isolate:crash'] as const) {
+        assertEquals(kinds.filter((each) => each === kind).length, 1, kind)
+      }
+      assertEquals(kinds.filter((kind) => kind === 'isolate:complete').length, 3)
+    } finally {
+      await site.close()
+    }
+  })
+}
 
 testIsolated(
   'handlers that end their warm-up, or do not end it, start cold and leave the others at work',

@@ -20,7 +20,8 @@ const DEEDS: Readonly<Record<string, (n: number, ctx: Context) => Response | voi
     while (true);
   },
   writes: (n) => {
-    for (let i = 0; i < n; i++) Deno.stderr.writeSync(byte)
+    const write = typeof Deno === 'undefined' ? () => console.log('') : () => Deno.stderr.writeSync(byte)
+    for (let i = 0; i < n; i++) write()
   },
   log: (n) => console.log('x'.repeat(n - 1)),
   text: (n, ctx) => ctx.send.text('é'.repeat(n / 2) + (n % 2 === 1 ? 'e' : '')),

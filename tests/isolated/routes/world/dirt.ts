@@ -60,12 +60,11 @@ function look(): Record<string, unknown> {
     json: JSON.parse('1'),
     fetch: typeof fetch,
     then: Promise.prototype.then.toString().includes('[native code]'),
-    regexp: /x/.lastIndex + (RegExp as unknown as { $1: string }).$1.length,
+    regexp: /x/.lastIndex + ((RegExp as unknown as { $1?: string }).$1 ?? '').length,
     env: Deno.env.get('MAYFLY_SEEN') ?? null,
     symbol: Symbol.keyFor(Symbol.for('mayfly')) ?? null,
-    locale: new Intl.NumberFormat('en').format(1234.5),
-    title: typeof Deno.version.deno,
-    wasm: simd().lane(),
+    locale: typeof Intl === 'undefined' ? null : new Intl.NumberFormat('en').format(1234.5),
+    wasm: typeof WebAssembly === 'undefined' ? null : simd().lane(),
   }
 }
 
@@ -90,7 +89,9 @@ const WRITERS: Readonly<Record<string, () => unknown>> = {
       // No permission to write is as good.
     }
   },
-  format: () => Object.defineProperty(Intl.NumberFormat.prototype, 'format', { value: () => 'replaced' }),
+  format: () =>
+    typeof Intl !== 'undefined' &&
+    Object.defineProperty(Intl.NumberFormat.prototype, 'format', { value: () => 'replaced' }),
   timers: () => {
     for (let i = 0; i < 100; i++) setTimeout(() => fired++, 0)
     setInterval(() => fired++, 1)
@@ -102,7 +103,7 @@ const WRITERS: Readonly<Record<string, () => unknown>> = {
       return then.call(this, done, failed) as never
     }
   },
-  wasm: () => simd().set(0x5eed),
+  wasm: () => typeof WebAssembly !== 'undefined' && simd().set(0x5eed),
   pause: () => new Promise((resolve) => setTimeout(resolve, 5)),
 }
 

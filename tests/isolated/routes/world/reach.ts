@@ -1,8 +1,5 @@
 /** Tries to get out, in the way that `?by=` names. Answers with the name of the error, or with what it got. */
 import type { Context } from '@mayfly/mayfly'
-import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { connect } from 'node:net'
 
 export const isolated = { timeoutMs: 20_000, warmup: [{ path: '/reach?by=nothing' }] }
 
@@ -14,10 +11,15 @@ const WAYS: Readonly<Record<string, () => unknown>> = {
   serve: () => Deno.serve({ port: 0, onListen() {} }, () => new Response()),
   dns: () => Deno.resolveDns('localhost', 'A'),
   websocket: () => new WebSocket('ws://127.0.0.1:1/'),
-  node_net: () =>
-    new Promise((_resolve, reject) => connect(1, '127.0.0.1').on('error', reject).on('connect', _resolve)),
+  node_net: async () => {
+    const { connect } = await import(pathOf('node:net'))
+    return await new Promise((resolve, reject) =>
+      connect(1, '127.0.0.1').on('error', reject).on('connect', resolve)
+    )
+  },
   run: () => new Deno.Command('/bin/deno').outputSync(),
-  node_spawn: () => {
+  node_spawn: async () => {
+    const { spawnSync } = await import(pathOf('node:child_process'))
     const { error } = spawnSync('/bin/deno', ['--version'])
     if (error !== undefined) throw error
   },
@@ -25,7 +27,7 @@ const WAYS: Readonly<Record<string, () => unknown>> = {
   read: () => Deno.readTextFileSync('/etc/passwd'),
   read_own: () => Deno.readTextFileSync('/proc/self/environ'),
   read_folder: () => [...Deno.readDirSync('/')],
-  node_read: () => readFileSync('/etc/hostname', 'utf8'),
+  node_read: async () => (await import(pathOf('node:fs'))).readFileSync('/etc/hostname', 'utf8'),
   write: () => Deno.writeTextFileSync('/tmp/left', 'behind'),
   temp: () => Deno.makeTempFileSync(),
   cwd: () => Deno.cwd(),
