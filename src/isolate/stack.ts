@@ -1,5 +1,6 @@
 /** A guest's errors on the host: positions of the bundle become those of the user's sources. */
 import { HttpError } from '../errors/http_error.ts'
+import { SURFACE_PATH } from './core_surface.ts'
 import type { ErrorData } from './message.ts'
 import { originalPosition, parseSourceMap, type SourceMap } from './source_map.ts'
 
@@ -40,10 +41,11 @@ export function toHostError(mapper: StackMapper, data: ErrorData): Error {
 }
 
 const FRAME = /^(\s+at .*?\(?)([^\s()]+):(\d+):(\d+)(\)?)$/
+const SURFACE_URL = `file://${SURFACE_PATH}`
 const GUEST_SOURCE = new URL('./guest/', import.meta.url).pathname
 
 /**
- * A stack with the positions of the sources. Frames of the guest's own machinery and of Deno are left out, as no user can mend
+ * A stack with the positions of the sources. Frames of the guest's own machinery and of the runtime are left out, as no user can mend
  * them; lines that are no frame stay.
  */
 export function mapStack(mapper: StackMapper, stack: string): string {
@@ -57,7 +59,7 @@ export function mapStack(mapper: StackMapper, stack: string): string {
 }
 
 function mapFrame(mapper: StackMapper, [whole, before, url, line, column, after]: string[]): string | null {
-  if (url.startsWith('ext:') || url.startsWith('node:')) return null
+  if (url.startsWith('ext:') || url.startsWith('node:') || url === SURFACE_URL) return null
   const file = mapper.get(url.slice(url.lastIndexOf('/') + 1))
   if (file === undefined) return whole
   file.map ??= parseSourceMap(file.json)

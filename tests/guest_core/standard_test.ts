@@ -85,6 +85,13 @@ Deno.test('a name that is not defined is explained, if another runtime has it', 
   }
   assertEquals(explain(new ReferenceError('mine is not defined')), undefined)
   assertEquals(explain(new TypeError('process is not defined')), undefined)
+  for (const what of ['Deno.serve', 'Deno.env.set']) {
+    assertStringIncludes(
+      explain(new TypeError(`${what} is not a function`))!,
+      `${what} is not there in the runtime 'core'`,
+    )
+  }
+  assertEquals(explain(new TypeError('mine.serve is not a function')), undefined)
 })
 
 Deno.test('inspect shows what people look for', () => {

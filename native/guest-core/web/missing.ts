@@ -36,11 +36,18 @@ export function refuse(what: string): DOMException {
   return new DOMException(describe(what), 'NotSupportedError')
 }
 
-/** What the message of a `ReferenceError` leaves out: that another runtime has the name. Undefined for other errors. */
+/**
+ * What the message of an error leaves out: that another runtime has the name. Of `Deno`, where a program's variables make it there, that
+ * is any member that is called. Undefined for other errors.
+ */
 export function explain(error: unknown): string | undefined {
-  if (!(error instanceof ReferenceError)) return undefined
-  const name = /^'?(\w+)'? is not defined$/.exec(error.message)?.[1]
-  return name !== undefined && MISSING_OBJECTS.has(name) ? describe(name) : undefined
+  if (error instanceof ReferenceError) {
+    const name = /^'?(\w+)'? is not defined$/.exec(error.message)?.[1]
+    return name !== undefined && MISSING_OBJECTS.has(name) ? describe(name) : undefined
+  }
+  if (!(error instanceof TypeError)) return undefined
+  const member = /^(Deno(?:\.\w+)+) is not a function$/.exec(error.message)?.[1]
+  return member === undefined ? undefined : describe(member)
 }
 
 /** Functions and classes by name. */

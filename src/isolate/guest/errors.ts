@@ -6,12 +6,17 @@ import { host } from './host.ts'
 export function toErrorData(error: unknown, depth = 0): ErrorData {
   try {
     if (!(error instanceof Error)) return { name: 'Error', message: `threw ${cut(host.inspect(error))}` }
-    const { stack } = error
+    const name = String(error.name)
+    const told = String(error.message)
     const more = host.explain(error)
+    const message = more === undefined ? told : `${told}: ${more}`
+    const stack = typeof error.stack === 'string'
+      ? withHead(error.stack, `${name}: ${told}`, `${name}: ${message}`)
+      : null
     return {
-      name: cut(String(error.name)),
-      message: cut(more === undefined ? String(error.message) : `${error.message}: ${more}`),
-      ...(typeof stack === 'string' ? { stack: cut(stack) } : {}),
+      name: cut(name),
+      message: cut(message),
+      ...(stack === null ? {} : { stack: cut(stack) }),
       ...(error instanceof HttpError ? { http: toHttpData(error) } : {}),
       ...(error.cause === undefined || depth + 1 >= MAX_CAUSES
         ? {}
@@ -20,6 +25,11 @@ export function toErrorData(error: unknown, depth = 0): ErrorData {
   } catch {
     return { name: 'Error', message: 'threw a value that throws when it is looked at' }
   }
+}
+
+/** A stack that begins with `after` in place of `before`; any other as it is. */
+function withHead(stack: string, before: string, after: string): string {
+  return stack.startsWith(before) ? `${after}${stack.slice(before.length)}` : stack
 }
 
 function toHttpData({ status, type, headers, details }: HttpError): ErrorData['http'] {
