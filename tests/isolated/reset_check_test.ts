@@ -6,7 +6,7 @@ import { assert, assertEquals } from '@std/assert'
 import { Router } from '@mayfly/mayfly'
 import { fromFileUrl } from '@std/path'
 import { loadRoutes } from '../../src/router/load.ts'
-import { testIsolated } from './fixture.ts'
+import { type Runtime, RUNTIMES, testIn } from './fixture.ts'
 
 const FOLDERS = [
   'routes',
@@ -28,12 +28,16 @@ const QUERIES: Readonly<Record<string, string>> = {
 }
 const ROUNDS = 3
 
-for (const folder of FOLDERS) {
-  testIsolated(`every handler of ${folder} leaves its machine as it was, byte for byte`, async () => {
+for (const runtime of RUNTIMES) {
+  for (const folder of FOLDERS) check(runtime, folder)
+}
+
+function check(runtime: Runtime, folder: string): void {
+  testIn(runtime)(`every handler of ${folder} leaves its machine as it was, byte for byte`, async () => {
     const routesDir = fromFileUrl(new URL(`../../${folder}`, import.meta.url))
     const routes = (await loadRoutes({ routesDir })).routes.filter(({ isolated }) => isolated)
     assert(routes.length > 0)
-    await withCheckedRouter(routesDir, async (router, answeredBy) => {
+    await withCheckedRouter(routesDir, runtime, async (router, answeredBy) => {
       let asked = 0
       for (let round = 0; round < ROUNDS; round++) {
         for (const { pattern, methods, mount } of routes) {
@@ -58,11 +62,17 @@ for (const folder of FOLDERS) {
 /** A router whose requests are checked, and why each of them failed in its machine; '' for those that did not. */
 async function withCheckedRouter(
   routesDir: string,
+  runtime: Runtime,
   run: (router: Router, reasons: readonly string[]) => Promise<void>,
 ): Promise<void> {
   const variable = 'MAYFLY_CHECK_RESETS'
   Deno.env.set(variable, '1')
-  const router = new Router({ routesDir, hotReload: false, requestTimeoutMs: 0, isolate: { vms: 1 } })
+  const router = new Router({
+    routesDir,
+    hotReload: false,
+    requestTimeoutMs: 0,
+    isolate: { vms: 1, runtime },
+  })
   const reasons: string[] = []
   router.on('isolate:complete', ({ metadata: { reason = '' } }) => void reasons.push(reason))
   try {

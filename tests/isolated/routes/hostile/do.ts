@@ -74,6 +74,9 @@ const DEEDS: Readonly<Record<string, Deed>> = {
     for (let i = 0; i < 2000; i++) console.log('y'.repeat(1000))
     return 'done'
   },
+  console_for_ever: () => {
+    while (true) console.error('y'.repeat(1000))
+  },
   stdout: () => {
     for (let i = 0; i < 100; i++) Deno.stdout.writeSync(new Uint8Array(1000).fill(i))
     return 'done'

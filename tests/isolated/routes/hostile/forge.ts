@@ -1,5 +1,7 @@
-/** Writes frames of its own to fd 1, in the way that `?what=` names, past the guest's own code. */
-import { writeSync } from 'node:fs'
+/**
+ * Writes frames of its own to fd 1, in the way that `?what=` names, past the guest's own code: with Node's `fs`, and in the runtime core,
+ * which has no such call, in place of the answer that the guest's code would write.
+ */
 import type { Context } from '@mayfly/mayfly'
 
 export const isolated = {
@@ -89,6 +91,22 @@ const FRAMES: Readonly<Record<string, () => Uint8Array>> = {
 
 export function GET(ctx: Context): Response {
   const bytes = FRAMES[ctx.get.query('what')!]()
-  for (let sent = 0; sent < bytes.length;) sent += writeSync(1, bytes, sent)
+  if (typeof process !== 'undefined') {
+    const { writeSync } = process.getBuiltinModule('node:fs')
+    for (let sent = 0; sent < bytes.length;) sent += writeSync(1, bytes, sent)
+  } else if (bytes.length > 0) {
+    replaceFrame(bytes)
+  }
   return ctx.send.text('by the rules')
+}
+
+/** Poisons what cuts the frame out of the guest's buffer. */
+function replaceFrame(bytes: Uint8Array): void {
+  const { subarray } = Uint8Array.prototype
+  let sent = false
+  Uint8Array.prototype.subarray = function (begin = 0, end) {
+    if (begin !== 0 || end === undefined || sent) return subarray.call(this, begin, end)
+    sent = true
+    return bytes as Uint8Array<ArrayBuffer>
+  }
 }
