@@ -12,8 +12,9 @@ import { BootError } from './ffi/errors.ts'
 import type { NativeLibrary } from './ffi/library.ts'
 import { NativeProgram, type Trial } from './ffi/native_program.ts'
 import type { WarmupFrame } from './ffi/spec.ts'
+import type { DescribeHead, RenewHead } from './message.ts'
 import type { Program } from './program.ts'
-import { encodeControl } from './request_frame.ts'
+import { createSeed, encodeControl } from './request_frame.ts'
 import type { Warmup } from './warmup.ts'
 
 /** A program that can run, and how warm it is. */
@@ -103,7 +104,7 @@ interface Step {
  * that: frameworks build their routers when the first one comes (seen with Hono: 5 ms in every request).
  */
 function toSteps(plan: Program, warmup: readonly Warmup[], times: number): Step[] {
-  const describe = toControl('describe', 0, true)
+  const describe = toControl({ control: 'describe' }, 0, true)
   if (warmup.length === 0) return [describe]
   const handlers = Map.groupBy(warmup, ({ handler }) => handler)
   const timeoutMs = plan.options.timeoutMs + COLD_MS
@@ -120,15 +121,15 @@ function toSteps(plan: Program, warmup: readonly Warmup[], times: number): Step[
   return [
     describe,
     ...warmup.map((entry) => toStep(entry, Math.min(entry.count, EARLY_RUNS), 1, false)),
-    toControl('renew', 2),
+    toControl({ control: 'renew', seed: createSeed() }, 2),
     ...warmup.map((entry) => toStep(entry, countOf(entry) * times, 3, isFirst(entry))),
-    toControl('renew', 4),
+    toControl({ control: 'renew', seed: createSeed() }, 4),
     ...warmup.filter(isApp).map((entry) => toStep(entry, 1, 5, false)),
   ]
 }
 
-function toControl(control: 'describe' | 'renew', group: number, tell = false): Step {
-  return { handler: null, frame: { frame: encodeControl({ control }), runs: 1, group, tell } }
+function toControl(head: DescribeHead | RenewHead, group: number, tell = false): Step {
+  return { handler: null, frame: { frame: encodeControl(head), runs: 1, group, tell } }
 }
 
 function isSettled({ report }: NativeProgram): boolean {

@@ -79,6 +79,8 @@ export interface DrawHead {
 /** Makes the application's modules run again, so that they show no mark of the warm-up; answered as {@link DescribeHead}. */
 export interface RenewHead {
   readonly control: 'renew'
+  /** 64 hex digits of entropy, for what they draw: the frames of the warm-up bring the same at every load. */
+  readonly seed: string
 }
 
 /** What is asked of the program itself. */

@@ -1,7 +1,7 @@
 /** Isolated routes over sockets: a soak, and reloads under load. */
 import { assert, assertEquals } from '@std/assert'
 import { type LifecycleEvent, Router } from '@mayfly/mayfly'
-import { testIsolated } from './fixture.ts'
+import { RUNTIMES, testIn } from './fixture.ts'
 import { listen } from '../listening.ts'
 
 const DEADLINE_MS = 60_000
@@ -23,25 +23,27 @@ function testServer(
   files: Record<string, string>,
   run: (server: Server) => Promise<void>,
 ): void {
-  testIsolated(name, async () => {
-    const folder = await Deno.makeTempDir()
-    try {
-      for (const [file, text] of Object.entries(files)) await Deno.writeTextFile(`${folder}/${file}`, text)
-      const router = new Router({
-        routesDir: folder,
-        hotReload: true,
-        requestTimeoutMs: 0,
-        drainMs: 1000,
-        isolate: { vms: 1 },
-      })
-      const events: LifecycleEvent[] = []
-      router.on((event) => void events.push(event))
-      await using server = await listen((options) => router.serve(options))
-      await run(toServer(folder, server.origin, events))
-    } finally {
-      await Deno.remove(folder, { recursive: true })
-    }
-  })
+  for (const runtime of RUNTIMES) {
+    testIn(runtime)(name, async () => {
+      const folder = await Deno.makeTempDir()
+      try {
+        for (const [file, text] of Object.entries(files)) await Deno.writeTextFile(`${folder}/${file}`, text)
+        const router = new Router({
+          routesDir: folder,
+          hotReload: true,
+          requestTimeoutMs: 0,
+          drainMs: 1000,
+          isolate: { vms: 1, runtime },
+        })
+        const events: LifecycleEvent[] = []
+        router.on((event) => void events.push(event))
+        await using server = await listen((options) => router.serve(options))
+        await run(toServer(folder, server.origin, events))
+      } finally {
+        await Deno.remove(folder, { recursive: true })
+      }
+    })
+  }
 }
 
 function toServer(folder: string, origin: string, events: LifecycleEvent[]): Server {

@@ -156,6 +156,7 @@ async function control(guest: Guest, head: ControlHead): Promise<void> {
     return answerControl({})
   }
   if (head.control === 'renew') {
+    seed(head.seed)
     guest.entry.renew()
     guest.handlers = await loadHandlers(guest.entry)
   }

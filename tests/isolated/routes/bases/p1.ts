@@ -9,11 +9,14 @@ const secret = ['a secret', 'of p1', 'that no other may read'].join(' ')
 let count = 0
 
 async function makeKey(): Promise<string> {
+  if (typeof Deno === 'undefined') return crypto.getRandomValues(new Uint8Array(32)).toHex()
   const key = await crypto.subtle.generateKey({ name: 'HMAC', hash: 'SHA-256' }, true, ['sign'])
   return new Uint8Array(await crypto.subtle.exportKey('raw', key)).toHex()
 }
 
 export function GET(ctx: Context) {
-  const { state } = Deno.permissions.querySync({ name: 'read', path: '/program.js' })
+  const state = typeof Deno === 'undefined'
+    ? 'prompt'
+    : Deno.permissions.querySync({ name: 'read', path: '/program.js' }).state
   return ctx.send.json({ name: 'p1', drawn, length: secret.length, count: ++count, state })
 }
