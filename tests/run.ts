@@ -1,7 +1,7 @@
 /**
  * `deno task test`: every check that the project has, in one run. `--check` stops before the tests; `--vtx` (`deno task
  * test-vtx`) runs nothing but the native tests on emulated VT-x, which are too slow for every run, and gives
- * `native/hwtest/run` the other arguments (`--crate mayfly-vmm`). What follows `--` goes to `deno test` (a file, `--filter name`).
+ * `native/hwtest/run` the other arguments (`--only vmm`). What follows `--` goes to `deno test` (a file, `--filter name`).
  *
  * It ends with a line `N passed, N failed` and exits with 1 when anything failed.
  */
@@ -15,8 +15,6 @@ import { installChromium, installGuestTools } from './install.ts'
 const ROOT = fromFileUrl(new URL('..', import.meta.url))
 /** Of the emulated AMD-V, after which no more tests start: with builds and the last test the step ends within ten minutes. */
 const BUDGET_SECONDS = 420
-/** The static test programs of the emulated machine carry no names for the trace of a crash; it needs no KVM. */
-const NOT_EMULATED = ['--without', 'guard/threads']
 
 interface Step {
   readonly name: string
@@ -173,7 +171,6 @@ function emulatedAmdV(cargo: Cargo): Step {
     String(BUDGET_SECONDS),
     '--deno',
     Deno.execPath(),
-    ...NOT_EMULATED,
   ])
 }
 

@@ -3,21 +3,76 @@
 
 triple=x86_64-unknown-linux-gnu
 
-# Every test program and every binary of the chosen crates: static and optimised, with debug assertions. Writes one
-# line for each to $work/programs: `test|bin CRATE NAME FOLDER PATH`.
+# Every test program and every binary of the chosen crates: static and optimised, with debug assertions and the lines of the
+# sources, which the report of a crash names. Writes one line for each to $work/programs: `test|bin CRATE NAME FOLDER PATH ...`.
 build_programs() {
   local selection=(--workspace) name
-  if ((${#crates[@]} > 0)); then
+  if ((${#only[@]} > 0)); then
     selection=()
-    for name in "${crates[@]}"; do selection+=(-p "$name"); done
+    for name in "${only[@]%%[/=]*}"; do
+      [[ $name != framework ]] || continue
+      [[ -f $native/$name/Cargo.toml ]] || fail "--only: $name, want a folder of $native with a Cargo.toml, or framework"
+      selection+=(-p "$(sed -n 's/^name = "\(.*\)"/\1/p' "$native/$name/Cargo.toml" | head -n 1)")
+    done
   fi
   say "building the tests"
-  cargo_static test "${selection[@]}" --tests --no-run >"$work/cargo.json" || fail "the tests do not build"
+  : >"$work/cargo.json"
+  ((${#selection[@]} == 0)) ||
+    cargo_static test "${selection[@]}" --tests --no-run >"$work/cargo.json" || fail "the tests do not build"
   cargo_static build -p mayfly-vm --bins >>"$work/cargo.json" || fail "mayfly-vm does not build"
-  # Backwards, so that the crates nearest to the hardware come first: vmm, pool, then the rest.
-  read_artifacts <"$work/cargo.json" | LC_ALL=C sort -ur >"$work/programs"
-  for name in "${without[@]}"; do sed -i "/^test ${name/\// } /d" "$work/programs"; done
-  grep -q '^test ' "$work/programs" || fail "cargo named no test program: cargo test --no-run of $native/Cargo.toml"
+  read_artifacts <"$work/cargo.json" | LC_ALL=C sort -u >"$work/programs"
+  [[ -z $deno ]] || echo "test framework framework /hwtest sh" >>"$work/programs"
+  order_tests
+  grep -q '^test ' "$work/programs" || fail "no test program: cargo test --no-run of $native/Cargo.toml, --only, --without"
+}
+
+# Puts the tests into the order of the file `order`, drops those that were not chosen, and writes behind each line
+# `all|once FILTER...`.
+order_tests() {
+  local kind crate name folder path title rank when filters
+  while read -r kind crate name folder path; do
+    title=$crate/$name filters=$filter
+    [[ $crate != framework ]] || title=framework
+    if [[ $kind == bin ]]; then
+      rank=0 when=all
+    elif is_chosen "$title"; then
+      rank_of "$title"
+    else
+      continue
+    fi
+    printf '%03d %s %s %s %s %s %s %s\n' "$rank" "$kind" "$crate" "$name" "$folder" "$path" "$when" "$filters"
+  done <"$work/programs" | LC_ALL=C sort | cut -d' ' -f2- >"$work/ordered"
+  mv "$work/ordered" "$work/programs"
+}
+
+# Sets $rank and $when as the file `order` says.
+rank_of() { # TITLE
+  local number=0 others=0 pattern word
+  rank='' when=all
+  while read -r pattern word; do
+    [[ -n $pattern && $pattern != '#'* ]] || continue
+    number=$((number + 1))
+    [[ $pattern != - ]] || others=$number
+    # shellcheck disable=SC2053 # a pattern
+    if [[ $1 == $pattern ]]; then
+      rank=$number when=${word:-all}
+      return
+    fi
+  done <"$here/order"
+  rank=$others
+}
+
+# Whether a test program is to run, by --only and --without; sets $filters to what --only says of it.
+is_chosen() { # TITLE
+  local each
+  for each in "${without[@]}"; do [[ $1 != "$each" ]] || return 1; done
+  ((${#only[@]} > 0)) || return 0
+  for each in "${only[@]}"; do
+    [[ $1 == "${each%%=*}" || ${1%%/*} == "${each%%=*}" ]] || continue
+    [[ $each != *=* ]] || filters=$(tr , ' ' <<<"${each#*=}")
+    return 0
+  done
+  return 1
 }
 
 cargo_static() { # VERB OPTION...
@@ -25,8 +80,8 @@ cargo_static() { # VERB OPTION...
   shift
   # A target directory of its own: the flags differ from those of an ordinary build.
   CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS='-C target-feature=+crt-static' \
-    CARGO_PROFILE_DEV_OPT_LEVEL=3 CARGO_PROFILE_DEV_DEBUG=0 \
-    cargo "$verb" --manifest-path "$native/Cargo.toml" --locked --quiet "$@" --target "$triple" \
+    CARGO_PROFILE_DEV_OPT_LEVEL=3 CARGO_PROFILE_DEV_DEBUG=line-tables-only \
+    timeout -k 5 2400 cargo "$verb" --manifest-path "$native/Cargo.toml" --locked --quiet "$@" --target "$triple" \
     --target-dir "$target" --message-format json-render-diagnostics
 }
 

@@ -20,7 +20,7 @@ add_guests() {
       program=$kept/$(tr / - <<<"${source#"$native/"}")$(tr -d ' ' <<<"$flags")
       if [[ ! $program -nt $source ]] || [[ -n $(find "$native"/*/tests -name '*.h' -newer "$program") ]]; then
         # shellcheck disable=SC2086 # flags are words
-        "$compiler" -o "$program" "$source" $flags || fail "$source does not compile with $flags"
+        "$(compiler_of "$source")" -o "$program" "$source" $flags || fail "$source does not compile with $flags"
       fi
       number=$((number + 1))
       [[ $flags == *-static* ]] || add_libraries "$program"
@@ -30,11 +30,16 @@ add_guests() {
   done <"$here/guests"
   cp "$here/cc" "$tree/hwtest/bin/cc"
   ln -sf cc "$tree/hwtest/bin/gcc"
+  ln -sf cc "$tree/hwtest/bin/rustc"
+}
+
+compiler_of() { # SOURCE
+  if [[ $1 == *.rs ]]; then echo rustc; else echo "$compiler"; fi
 }
 
 guest_sources() { # FOLDER-OR-FILE
   local path
   for path in "$native"/$1; do
-    if [[ -d $path ]]; then printf '%s\n' "$path"/*.c; else echo "$path"; fi
+    if [[ -d $path ]]; then find "$path" -maxdepth 1 '(' -name '*.c' -o -name '*.rs' ')' | sort; else echo "$path"; fi
   done
 }

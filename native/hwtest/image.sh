@@ -79,18 +79,25 @@ pack() { # FILE
 # The test programs at the paths where cargo put them, so that the paths compiled into them hold; the binaries in /bin too. With
 # them the files of the tests, and the shell as an ordinary program.
 add_programs() {
-  local kind crate name folder path
+  local kind crate name folder path when filters
   : >"$tree/hwtest/programs"
   # All of them: a crate's tests may use another's.
   for folder in "$native"/*/; do
     [[ ! -d ${folder}tests ]] || { mkdir -p "$tree$folder" && cp -r "${folder}tests" "$tree$folder"; }
   done
-  while read -r kind crate name folder path; do
+  while read -r kind crate name folder path when filters; do
+    if [[ $crate == framework ]]; then
+      add_framework
+      echo "framework $when /hwtest sh /hwtest/checks framework $filters" >>"$tree/hwtest/programs"
+      continue
+    fi
     add_file "$path"
+    # Only `guard` looks at the lines of its sources, and they are three quarters of a program.
+    [[ $crate == guard ]] || strip --strip-debug "$tree$path"
     mkdir -p "$tree$folder" "$tree$target/$triple/tmp"
     case $kind in
       bin) ln -sf "$path" "$tree/bin/$name" ;;
-      test) echo "$crate/$name $folder $path" >>"$tree/hwtest/programs" ;;
+      test) echo "$crate/$name $when $folder $path --test-threads=1 --show-output --color=never $filters" >>"$tree/hwtest/programs" ;;
     esac
   done <"$work/programs"
   add_file /bin/sh
@@ -100,6 +107,6 @@ add_programs() {
 # The framework with its DENO_DIR, for the check that serves an isolated route.
 add_framework() {
   say "gathering the framework"
-  "$deno" run --quiet --allow-all --no-prompt "$here/framework.ts" "$tree/hwtest" >&2 || fail "the framework cannot be gathered"
+  timeout -k 5 1800 "$deno" run --quiet --allow-all --no-prompt "$here/framework.ts" "$tree/hwtest" >&2 || fail "the framework cannot be gathered"
   add_libraries "$(find "$tree/hwtest/mayfly/native/target" -name '*.so')"
 }

@@ -13,7 +13,7 @@ prepare_apt() { # PACKAGE
   apt_options+=(-o "Dir::State::lists=$cache/apt/lists" -o "Dir::Cache=$cache/apt/cache")
   [[ -z $(candidate "$1") ]] || return 0
   say "fetching apt's package lists"
-  apt-get "${apt_options[@]}" -qq update >"$cache/apt/log" 2>&1 || true
+  timeout -k 5 600 apt-get "${apt_options[@]}" -qq update >"$cache/apt/log" 2>&1 || true
   [[ -n $(candidate "$1") ]] || skip "no package $1 in apt's sources: $(tail -n 1 "$cache/apt/log")"
 }
 
@@ -27,7 +27,7 @@ download() { # FOLDER PACKAGE...
   local folder=$1
   shift
   say "downloading $*"
-  (cd "$folder" && apt-get "${apt_options[@]}" -qq download "$@") >"$folder/log" 2>&1 ||
+  (cd "$folder" && timeout -k 5 1200 apt-get "${apt_options[@]}" -qq download "$@") >"$folder/log" 2>&1 ||
     skip "cannot download $*: $(tail -n 1 "$folder/log")"
 }
 

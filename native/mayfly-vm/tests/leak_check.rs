@@ -1,6 +1,11 @@
 //! The leak check is green, and red with each step of the reset left out. Skipped aloud without `/dev/kvm`.
 
+#[path = "../../pool/tests/support/rounds.rs"]
+mod rounds;
+
 use std::process::{Command, Output};
+
+use rounds::rounds;
 
 /// Runs `mayfly-vm leak-check`; `None`, and says so, where no machine can run.
 fn leak_check(arguments: &[&str]) -> Option<Output> {
@@ -54,8 +59,8 @@ fn a_reset_without_a_step_ends_the_command_with_1() {
     assert_eq!(names.lines().count(), 22);
     // All are seen in one run by the test above; this is about what a user sees of one.
     let chosen = [
-        "machine:Flush",
         "machine:Pages",
+        "machine:Flush",
         "machine:Vectors",
         "kernel:OpenFiles",
         "kernel:HeldBytes",
@@ -78,7 +83,7 @@ fn a_reset_without_a_step_ends_the_command_with_1() {
         assert!(!report.contains("ERROR"), "{name}: {report}");
         assert!(report.ends_with("NOT CLEAN\n"), "{name}: {report}");
     };
-    chosen.into_iter().for_each(red);
+    chosen.into_iter().take(rounds(chosen.len())).for_each(red);
 }
 
 #[test]

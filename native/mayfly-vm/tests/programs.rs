@@ -2,6 +2,9 @@
 //!
 //! The programs are native/linux/tests/programs/*.c and rust/*.rs. Each prints what its calls answered; none depends on addresses, ids or the user.
 
+#[path = "../../pool/tests/support/rounds.rs"]
+mod rounds;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -10,6 +13,8 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
+
+use rounds::rounds;
 
 /// What every program can read on its fd 0.
 const INPUT: &[u8] = b"some input\n";
@@ -255,7 +260,7 @@ fn a_flood_of_random_calls_ends_the_program_at_most() {
         .status();
     assert!(built.expect("gcc starts").success());
     let mut troubles = Vec::new();
-    for seed in 1..=4 {
+    for seed in 1..=rounds(4) {
         // The program ends itself after three seconds; a machine that does not let it is caught by `timeout`.
         let mut machine = Command::new("timeout");
         machine.args(["180", env!("CARGO_BIN_EXE_mayfly-vm"), "run", "--memory", "64"]);

@@ -3,6 +3,9 @@
 
 mod loaded;
 
+#[path = "../support/rounds.rs"]
+mod rounds;
+
 use std::io::Read;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -10,6 +13,7 @@ use std::sync::{Arc, OnceLock};
 use mayfly_pool::{Instance, Limits, Outcome, Program, WarmupRequest, deno_spec};
 use mayfly_vmm::{Alarm, Error, Host, monotonic_ns};
 use mayfly_wire::{HEAD_BYTES, Head, Kind};
+use rounds::rounds;
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -57,6 +61,7 @@ fn program() -> Option<Arc<Program>> {
         let limits = Limits {
             memory_bytes: 256 << 20,
             output_bytes: 1 << 20,
+            boot_ns: PATIENCE,
             ..Limits::default()
         };
         let mut spec = deno_spec(&deno, include_bytes!("guest.js").to_vec(), limits);
@@ -145,7 +150,7 @@ fn ordinary_requests_are_answered_and_forgotten() {
         ("flood", "flooded"),
         ("log", "logged"),
     ];
-    for round in 0..2 {
+    for round in 0..rounds(2) {
         for (what, want) in cases {
             assert_eq!(client.text(what), want, "{what} in round {round}");
             if what == "log" {
@@ -161,7 +166,7 @@ fn random_numbers_of_the_programs_own_generator_are_fresh() {
     let Some(program) = program() else { return };
     let mut client = Client::new(&program);
     let mut seen = std::collections::BTreeSet::new();
-    for i in 0..30 {
+    for i in 0..rounds(30) {
         let uuid = client.text("uuid");
         assert_eq!(uuid.len(), 36);
         assert!(seen.insert(uuid), "request {i} repeats an earlier one");

@@ -90,7 +90,10 @@ static void act(const char *what, size_t length) {
     if (!strcmp(what, "run")) return run_body(body, size);
     if (!strcmp(what, "catch")) return run_body_caught(body, size);
     for (unsigned i = 0; i < sizeof deeds / sizeof *deeds; i++)
-        if (!strcmp(what, deeds[i].name)) return deeds[i].act();
+        if (!strcmp(what, deeds[i].name)) {
+            slowness = size > 0 ? *body : 1;
+            return deeds[i].act();
+        }
     _exit(91);
 }
 

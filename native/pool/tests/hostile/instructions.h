@@ -80,7 +80,7 @@ static void write_text(void) { *(volatile uint8_t *)(uintptr_t)write_text = 0xc3
 static void ports(void) {
     catch_all();
     long refused = 0, tried = 0;
-    for (unsigned port = 0; port < 2100; port++) {
+    for (unsigned port = 0; port < 2100; port += port < 300 ? 1 : slowness) {
         refused += CAUGHT(__asm__ volatile("outb %%al, %%dx" ::"a"(0), "d"(port))) == SIGSEGV;
         refused += CAUGHT(__asm__ volatile("inb %%dx, %%al" ::"d"(port) : "rax")) == SIGSEGV;
         tried += 2;

@@ -1,6 +1,8 @@
 //! Programs that do their worst. Each ends by its own name, afterwards every byte of its machine is the snapshot's, and the very
 //! next request in it is answered as ever. Skipped aloud without `/dev/kvm` or `cc`.
 
+#[path = "../support/rounds.rs"]
+mod rounds;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -10,6 +12,7 @@ mod deeds;
 use std::sync::{Arc, OnceLock};
 
 use mayfly_pool::{Outcome, Program, WarmupRequest};
+use rounds::slowness;
 use support::{Client, SECOND, compile, compiled, frame, host, spec, text};
 
 const SIGILL: i32 = 4;
@@ -75,9 +78,9 @@ fn program() -> Option<Arc<Program>> {
             return None;
         }
         let mut warm = vec![frame("clean", b""); 2];
-        let program = Program::boot(&host, &spec(&compiled("hostile", "-static")), &mut |_| {
-            warm.pop().map(WarmupRequest::new)
-        });
+        let mut spec = spec(&compiled("hostile", "-static"));
+        spec.limits.memory_bytes = 32 << 20;
+        let program = Program::boot(&host, &spec, &mut |_| warm.pop().map(WarmupRequest::new));
         Some(Arc::new(program.unwrap()))
     };
     PROGRAM.get_or_init(boot).clone()
@@ -116,7 +119,7 @@ fn deeds_end_by_their_name_and_leave_a_clean_machine() {
         true,
         deeds::DEEDS
             .iter()
-            .map(|(name, end)| (*name, frame(name, b""), end)),
+            .map(|(name, end)| (*name, frame(name, &[slowness() as u8]), end)),
     );
 }
 

@@ -46,7 +46,7 @@ static void *come_and_go(void *p) { return p; }
 
 static void thread_churn(void) {
     pthread_t thread;
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 200 / slowness; i++) {
         pthread_create(&thread, NULL, come_and_go, NULL);
         pthread_join(thread, NULL);
     }
@@ -58,7 +58,7 @@ static int words[64];
 static void *futex_user(void *p) {
     unsigned state = (uintptr_t)p * 2654435761u + 1;
     struct timespec soon = {0, 1000};
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < 100 / slowness; i++) {
         state = state * 1664525 + 1013904223;
         int *word = &words[state >> 8 & 63], *other = &words[state >> 16 & 63];
         // Wait, wake, requeue and their kin; the timeout doubles as a count.

@@ -1,6 +1,8 @@
 //! Every limit on a real machine: at it, one below, one above, and a clean machine after each. Skipped aloud without `/dev/kvm`
 //! or `cc`.
 
+#[path = "../support/rounds.rs"]
+mod rounds;
 #[path = "../support/mod.rs"]
 #[allow(dead_code, reason = "requests here are asked for their traces too")]
 mod support;
@@ -10,6 +12,7 @@ use std::time::Duration;
 
 use mayfly_pool::{Completion, Instance, Job, Limits, Outcome, Pool, Program, Reason, Traces, WarmupRequest};
 use mayfly_vmm::{Alarm, monotonic_ns, thread_cpu_ns};
+use rounds::rounds;
 use support::{PATIENCE, compile, compiled, frame, host, spec, text};
 
 const MS: u64 = 1_000_000;
@@ -87,6 +90,7 @@ fn limits() -> Limits {
     Limits {
         memory_bytes: 32 << 20,
         output_bytes: 1 << 20,
+        boot_ns: PATIENCE,
         ..Limits::default()
     }
 }
@@ -253,7 +257,7 @@ fn memory_ends_the_request_at_the_same_page_each_time() {
             other => panic!("{middle}: {other}"),
         }
     }
-    for _ in 0..3 {
+    for _ in 0..rounds(3) {
         for n in [fits - 1, fits] {
             assert_eq!(text(&guest.ask(&format!("touch {n}"))), all(n));
         }

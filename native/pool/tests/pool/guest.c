@@ -47,8 +47,8 @@ static void act(const char *what, size_t length) {
         say(text);
     } else if (!strcmp(what, "dirty")) {
         counter += 1000;
-        kept = malloc(50 << 20);
-        memset(kept, 7, 50 << 20);
+        kept = malloc(16 << 20);
+        memset(kept, 7, 16 << 20);
         if (open("/tmp/left", O_CREAT | O_RDWR, 0600) < 0) say("no file");
         for (int i = 0; i < 10; i++) dup(0);
         signal(SIGUSR1, on_signal);

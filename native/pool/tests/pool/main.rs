@@ -1,6 +1,8 @@
 //! Requests through real machines: every way to end, and a clean machine after each. Skipped aloud without `/dev/kvm` or `cc`.
 
 mod loaded;
+#[path = "../support/rounds.rs"]
+mod rounds;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -9,6 +11,7 @@ use std::time::Duration;
 
 use mayfly_pool::{BootError, Completion, Job, LeftOut, Outcome, Pool, Program, Refused, WarmupRequest};
 use mayfly_vmm::ResetStep;
+use rounds::rounds;
 use support::{Client, PATIENCE, SECOND, compile, compiled, frame, host, spec, text};
 
 /// Compiles the guest once in each linkage; without a compiler each test says so.
@@ -34,7 +37,7 @@ fn nothing_survives_a_request() {
     let mut client = Client::new(&program);
     let clean = text(&client.ask("look"));
     assert!(clean.starts_with("0 0 0 3 0 / 0"), "{clean}");
-    for _ in 0..5 {
+    for _ in 0..rounds(5) {
         assert_eq!(text(&client.ask("count")), "1");
         assert_eq!(text(&client.ask("dirty")), "dirtied");
         assert_eq!(text(&client.ask("look")), clean);
@@ -45,7 +48,7 @@ fn nothing_survives_a_request() {
 fn ordinary_requests_are_answered() {
     let Some(program) = program() else { return };
     let mut client = Client::new(&program);
-    for _ in 0..3 {
+    for _ in 0..rounds(3) {
         assert_eq!(text(&client.ask("hello")), "echo hello 25");
         assert_eq!(text(&client.ask("threads")), "3000");
         assert_eq!(text(&client.ask("spin-on-thread")), "set");
@@ -163,7 +166,9 @@ fn pool_answers_all_and_counts_them() {
     let pool = Pool::start(2, 1000).unwrap();
     pool.prepare(&program);
     let kinds = ["count", "spin", "segv", "memory", "log"];
-    for id in 0..200 {
+    let rounds = rounds(10);
+    let jobs = 20 * rounds;
+    for id in 0..jobs as u64 {
         let what = if id % 20 < 5 {
             kinds[id as usize % 20]
         } else {
@@ -171,7 +176,7 @@ fn pool_answers_all_and_counts_them() {
         };
         pool.submit(job(&program, id, what)).unwrap();
     }
-    for done in fetch_all(&pool, 200) {
+    for done in fetch_all(&pool, jobs) {
         let want = match done.id % 20 {
             1 => Outcome::Timeout.name(),
             2 => Outcome::Killed(11).name(),
@@ -190,10 +195,10 @@ fn pool_answers_all_and_counts_them() {
         assert!(done.stats.run_ns > 0 && done.stats.exits > 0);
     }
     let stats = pool.stats();
-    assert_eq!(stats.outcomes.values().sum::<u64>(), 200);
+    assert_eq!(stats.outcomes.values().sum::<u64>(), jobs as u64);
     assert_eq!(
         (stats.outcomes["timeout"], stats.outcomes["killed"], stats.lost),
-        (10, 10, 0)
+        (rounds as u64, rounds as u64, 0)
     );
     assert_eq!(stats.forks, 2);
 }

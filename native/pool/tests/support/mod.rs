@@ -73,6 +73,7 @@ pub fn spec(path: &str) -> Spec {
         limits: Limits {
             memory_bytes: 96 << 20,
             output_bytes: 1 << 20,
+            boot_ns: PATIENCE,
             ..Limits::default()
         },
         ..Spec::default()

@@ -6,6 +6,9 @@
 
 static uint8_t in[1 << 20];
 
+// By how much long loops are to be shortened.
+static int slowness = 1;
+
 static void all(int fd, const void *from, size_t n) {
     const char *p = from;
     while (n > 0) {
