@@ -1,7 +1,7 @@
 /**
  * Gathers the framework for the emulated machine: `deno run -A native/hwtest/framework.ts FOLDER` puts into FOLDER
  *
- * - `mayfly/`: the sources, the tests of isolated routes, and the native library, built for this machine as users build it;
+ * - `mayfly/`: the sources, the test with what it imports, and the native library, built for this machine as users build it;
  * - `deno/`: the DENO_DIR with the npm packages that these import.
  *
  * The image has no network and no cargo: what is missing there fails.
@@ -16,7 +16,7 @@ const LISTED = ['mod.ts', 'deno.json', 'src', 'tests/isolated', 'native/Cargo.to
 
 /** The part of `deno info --json` that is used here. */
 interface ModuleGraph {
-  readonly modules: readonly { readonly npmPackage?: string }[]
+  readonly modules: readonly { readonly npmPackage?: string; readonly local?: string }[]
   readonly npmPackages: Readonly<Record<string, NpmPackage>>
 }
 
@@ -32,19 +32,26 @@ async function main(folder: string): Promise<void> {
     ...LISTED,
     ...CRATES.flatMap((crate) => ['Cargo.toml', 'build.rs', 'src'].map((name) => `native/${crate}/${name}`)),
   ]
+  await cachePackages()
+  const graph = JSON.parse(await deno(['info', '--json', TEST])) as ModuleGraph
+  for (const { local } of graph.modules) {
+    if (local?.startsWith(ROOT)) paths.push(local.slice(ROOT.length))
+  }
   for (const path of paths) await copy(join(ROOT, path), join(sources, path))
   const library = await buildLibrary()
   await copy(library, join(sources, 'native/target/release/mayfly', basename(library)))
-  await copyPackages(join(folder, 'deno'))
+  await copyPackages(graph, join(folder, 'deno'))
 }
 
-/** Copies the packages that the test's modules import, with all that these need. */
-async function copyPackages(target: string): Promise<void> {
+async function cachePackages(): Promise<void> {
   await deno(['cache', '--quiet', TEST])
   // Without the lock file, as there, Deno asks for the lists of versions too.
   await deno(['cache', '--quiet', '--no-lock', TEST])
+}
+
+/** Copies the packages that the graph's modules import, with all that these need. */
+async function copyPackages(graph: ModuleGraph, target: string): Promise<void> {
   const { denoDir } = JSON.parse(await deno(['info', '--json'])) as { denoDir: string }
-  const graph = JSON.parse(await deno(['info', '--json', TEST])) as ModuleGraph
   const open = graph.modules.flatMap(({ npmPackage }) => npmPackage ?? [])
   const wanted = new Set<string>()
   for (let id = open.pop(); id !== undefined; id = open.pop()) {
