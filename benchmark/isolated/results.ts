@@ -44,6 +44,8 @@ export interface VmReport {
   readonly helloReset: Times
   /** Requests a second of two threads with a machine each. */
   readonly twoThreads: number
+  /** The floor before and after that measurement. */
+  readonly twoThreadsFloorUs: number
   /** Requests a second of a pool with two workers. */
   readonly poolOfTwo: number
 }

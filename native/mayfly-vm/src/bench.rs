@@ -5,6 +5,7 @@ mod filter;
 mod isolated;
 mod sheet;
 mod soak;
+mod throughput;
 
 use std::error::Error;
 use std::path::PathBuf;

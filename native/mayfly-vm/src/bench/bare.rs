@@ -64,29 +64,43 @@ fn machine(host: &Arc<Host>) -> Result<Vm> {
     Ok(vm)
 }
 
-/// One empty round trip and the copy of the pages: no request can be quicker.
-fn floor(snapshot: &Arc<Snapshot>, alarm: &mut Alarm, sheet: &mut Sheet) -> Result<f64> {
+/// The parts of the floor: empty round trips, and copies of the pages.
+fn floor_parts(snapshot: &Arc<Snapshot>, alarm: &mut Alarm, count: usize) -> Result<(Samples, Samples)> {
     let mut vm = snapshot.fork()?;
     want_call(vm.run(alarm)?)?;
-    let trips = take(5000, || timed(|| want_call(vm.run(alarm)?)))?;
-    sheet.times("roundTrip", "round trip by system call", &trips);
+    let trips = take(count, || timed(|| want_call(vm.run(alarm)?)))?;
     let (source, mut target) = (
         vec![1u8; (PAGES * PAGE) as usize],
         vec![0u8; (PAGES * PAGE) as usize],
     );
-    let copies = take(2000, || {
+    let copies = take(count, || {
         timed(|| {
             target.copy_from_slice(std::hint::black_box(&source));
             std::hint::black_box(&mut target);
             Ok(())
         })
     })?;
+    Ok((trips, copies))
+}
+
+/// One empty round trip and the copy of the pages: no request can be quicker.
+fn floor(snapshot: &Arc<Snapshot>, alarm: &mut Alarm, sheet: &mut Sheet) -> Result<f64> {
+    let (trips, copies) = floor_parts(snapshot, alarm, 5000)?;
+    sheet.times("roundTrip", "round trip by system call", &trips);
     sheet.times("copy", &format!("copy of {PAGES} pages"), &copies);
     sheet.number("copyPages", PAGES as f64);
     let floor = trips.at(500) + copies.at(500);
     sheet.say(&format!("{:<34}     {floor:8.2}  us", "floor"));
     sheet.number("floorUs", floor);
     Ok(floor)
+}
+
+/// The floor of this moment, in microseconds, by so many trips.
+pub fn floor_now(host: &Arc<Host>, alarm: &mut Alarm, count: usize) -> Result<f64> {
+    alarm.set(Some(monotonic_ns() + 10_000_000_000))?;
+    let snapshot = Arc::new(machine(host)?.snapshot(64 << 20)?);
+    let (trips, copies) = floor_parts(&snapshot, alarm, count)?;
+    Ok(trips.at(500) + copies.at(500))
 }
 
 /// Measures the bare machine; gives the floor in microseconds.

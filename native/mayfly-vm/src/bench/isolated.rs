@@ -4,15 +4,16 @@ use std::collections::BTreeSet;
 use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use mayfly_pool::{Instance, Job, Limits, Outcome, Pool, Program, WarmupRequest, deno_spec};
+use mayfly_pool::{Instance, Limits, Outcome, Program, WarmupRequest, deno_spec};
 use mayfly_vmm::{Alarm, Host, monotonic_ns};
 use mayfly_wire::{HEAD_BYTES, Head, Kind};
 
 use super::filter::filter;
 use super::sheet::{Samples, Sheet};
 use super::soak::{fork_memory, soak};
+use super::throughput::throughput;
 
 /// Requests of the soak.
 const SOAK: u64 = 50_000;
@@ -54,89 +55,13 @@ pub fn isolated(
             tell_boot(&program, sheet);
             forks(&program, sheet)?;
             filter(&program, sheet)?;
-            throughput(&program, floor, sheet)?;
+            throughput(host, &program, alarm, sheet)?;
             fork_memory(&program, alarm, sheet)?;
             soak(&program, alarm, SOAK, sheet)?;
         }
         measure(&program, body, alarm, floor, sheet)?;
     }
     Ok(())
-}
-
-/// Hellos on two threads with a machine each, then through a pool of two workers with the host's thread beside them.
-fn throughput(program: &Arc<Program>, floor: f64, sheet: &mut Sheet) -> Result<(), Box<dyn Error>> {
-    const REQUESTS: u64 = 20_000;
-    let mut tell = |name: &str, what: &str, rate: f64| {
-        let share = rate / (2.0 / (floor * 1e-6));
-        sheet.say(&format!(
-            "{what}: {rate:.0} requests a second, {share:.2} of two floors"
-        ));
-        sheet.number(name, rate);
-    };
-    let alone = || -> Result<f64, String> {
-        let text = |e: mayfly_vmm::Error| e.to_string();
-        let (mut alarm, mut seen) = (Alarm::new().map_err(text)?, BTreeSet::new());
-        let mut instance = Instance::new(program).map_err(text)?;
-        let mut begin = Instant::now();
-        for i in 0..=REQUESTS / 2 {
-            if i == 1 {
-                begin = Instant::now(); // the first one pays for the fork
-            }
-            let outcome = instance.handle(frame("hello"), &mut alarm, monotonic_ns() + 5_000_000_000);
-            check("hello", outcome.map_err(text)?, &mut seen)?;
-            instance.reset().map_err(text)?;
-        }
-        Ok(begin.elapsed().as_secs_f64())
-    };
-    let times = std::thread::scope(|scope| {
-        let threads = [scope.spawn(alone), scope.spawn(alone)];
-        threads.map(|t| {
-            t.join()
-                .unwrap_or_else(|_| Err("a measuring thread panicked".into()))
-        })
-    });
-    let mut rate = 0.0;
-    for time in times {
-        rate += (REQUESTS / 2) as f64 / time?;
-    }
-    tell("twoThreads", "two threads", rate);
-    tell("poolOfTwo", "pool of two workers", pooled(program, REQUESTS)?);
-    Ok(())
-}
-
-fn pooled(program: &Arc<Program>, requests: u64) -> Result<f64, Box<dyn Error>> {
-    const FLIGHT: u64 = 64;
-    let pool = Pool::start(2, FLIGHT as usize)?;
-    pool.prepare(program);
-    let job = |id| Job {
-        id,
-        program: program.clone(),
-        line: 0,
-        frame: frame("hello"),
-        timeout_ns: 5_000_000_000,
-        keep: false,
-        check: false,
-    };
-    let (mut submitted, mut done, mut batch, mut seen) = (0, 0, Vec::new(), BTreeSet::new());
-    let mut begin = Instant::now();
-    while done < requests {
-        while submitted < requests && submitted - done < FLIGHT {
-            pool.submit(job(submitted))
-                .map_err(|(job, why)| format!("request {}: {why:?}", job.id))?;
-            submitted += 1;
-        }
-        if pool.fetch(&mut batch, FLIGHT as usize, Duration::from_secs(10)) == 0 {
-            return Err(format!("measured pool: no answer in 10 s after {done}").into());
-        }
-        for completion in batch.drain(..) {
-            check("hello", completion.outcome, &mut seen)?;
-            done += 1;
-            if done == FLIGHT {
-                begin = Instant::now(); // the forks are made
-            }
-        }
-    }
-    Ok((requests - FLIGHT) as f64 / begin.elapsed().as_secs_f64())
 }
 
 fn tell_boot(program: &Program, sheet: &mut Sheet) {
@@ -165,7 +90,7 @@ fn forks(program: &Arc<Program>, sheet: &mut Sheet) -> Result<(), Box<dyn Error>
 }
 
 /// The answers must all be equal, since each request meets the same snapshot; random ones must all differ.
-fn check(body: &str, outcome: Outcome, seen: &mut BTreeSet<Vec<u8>>) -> Result<(), String> {
+pub fn check(body: &str, outcome: Outcome, seen: &mut BTreeSet<Vec<u8>>) -> Result<(), String> {
     let Outcome::Answered(frame) = outcome else {
         return Err(format!("measured request {body}: {outcome}"));
     };
