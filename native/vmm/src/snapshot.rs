@@ -52,15 +52,6 @@ impl Snapshot {
         Ok(meta.blocks() * 512)
     }
 
-    /// Whether a frame holds this at the snapshot; behind its end all is zero.
-    pub(crate) fn holds(&self, frame: u64, page: &[u8; PAGE as usize]) -> bool {
-        match self.image.at(frame, PAGE as usize) {
-            None => *page == [0; PAGE as usize],
-            // SAFETY: a whole page lies at `then`, in a read-only mapping of sealed files; u8 has no alignment.
-            Some(then) => page[..] == *unsafe { std::slice::from_raw_parts(then, PAGE as usize) },
-        }
-    }
-
     /// Ring 3's registers at the snapshot.
     pub fn state(&self) -> &CpuState {
         &self.state

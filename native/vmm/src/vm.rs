@@ -1,6 +1,6 @@
 //! A machine: one vCPU, one address space, the slots between them and KVM; fork and reset.
 
-mod derive;
+pub(crate) mod derive;
 mod inspect;
 mod reset;
 mod slots;
@@ -233,7 +233,7 @@ impl Vm {
         let files = space.memory().windows().iter().map(|w| w.file.clone()).collect();
         let (layers, frozen) = match &boot.base {
             None => boot.freeze(space, limit)?,
-            Some(base) => boot.freeze_over(base, space, limit)?,
+            Some(base) => boot.freeze_over(base.ground(), space, limit)?,
         };
         let image = layers::image(&layers, frozen.end)?;
         Ok(Snapshot {

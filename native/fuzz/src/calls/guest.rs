@@ -22,7 +22,7 @@ pub(crate) const CLOCK: ClockBase = ClockBase {
 };
 
 /// Small, so that short sequences reach them.
-const LIMITS: Limits = Limits {
+pub(super) const LIMITS: Limits = Limits {
     descriptors: 24,
     threads: 5,
     mappings: 40,
@@ -50,6 +50,8 @@ pub(super) struct Guest {
     pub machine: MockMachine,
     /// Where the area starts.
     pub area: u64,
+    /// What it holds at the snapshot is within its limits.
+    pub within_limits: bool,
 }
 
 impl Guest {
@@ -111,6 +113,7 @@ impl Guest {
             snapshot,
             machine,
             area,
+            within_limits: true,
         }
     }
 }

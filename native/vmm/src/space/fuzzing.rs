@@ -1,7 +1,8 @@
-//! Any operations on the page tables of a fork, against a map of pages.
+//! Any operations on the page tables of a fork, against a map of pages; also of a fork of a program that was derived from a base.
 //!
 //! What must hold: nothing panics; every page reads, writes and counts as the map says; each frame whose cached translation became
-//! wrong is named by [`Space::take_stale`]; a rewind takes everything back; tables that were overwritten are reported, not followed.
+//! wrong is named by [`Space::take_stale`]; a rewind takes everything back; the snapshot of a derived program reads as the program
+//! did, and its base as before; tables that were overwritten are reported, not followed.
 
 mod model;
 
@@ -11,10 +12,12 @@ use std::sync::{Arc, OnceLock};
 use super::rewind::Frozen;
 use super::{Access, Backing, Space};
 use crate::error::{Error, Survival};
+use crate::layers::{self, Layer};
 use crate::layout::{LOW_END, PAGE, USER_END, USER_START};
 use crate::memory::{FileId, HostFile, Memory};
 use crate::pte::{Protection, Pte};
 use crate::sys::{Mapping, Overlay, memory_file};
+use crate::vm::derive::{Ground, freeze_over};
 use model::Model;
 
 const STEPS_MAX: usize = 50;
@@ -22,12 +25,17 @@ const STEPS_MAX: usize = 50;
 const MEMORY_BYTES: usize = 4 << 20;
 /// Frames that a program may use.
 const FRAMES: u64 = 60;
-/// Bytes of the attached host file.
+/// The attached host file.
+const LENT: FileId = FileId(0);
+/// Bytes of it.
 const FILE_BYTES: usize = 5 * PAGE as usize + 100;
+
+/// First bytes from here on choose a fork of a derived program.
+const DERIVED: u8 = 0xc0;
 
 /// A space at its snapshot.
 struct Base {
-    file: std::fs::File,
+    layers: Vec<Layer>,
     host: Arc<HostFile>,
     frozen: Frozen,
     image: Mapping,
@@ -46,6 +54,7 @@ fn base() -> &'static Base {
         let mapping = Mapping::shared(&file, MEMORY_BYTES, true).expect("a mapping");
         let mut space = Space::new(Memory::new(mapping), 2 * FRAMES * PAGE);
         let lent = space.memory_mut().attach(&host).expect("a window");
+        assert_eq!(lent, LENT);
         let mut model = Model::default();
         for (place, pages, protection) in [
             (0x00, 6, Protection::READ_WRITE),
@@ -72,18 +81,59 @@ fn base() -> &'static Base {
         model.unmap(&mut space, address(0x01), 1);
         let (frozen, _) = space.freeze(FRAMES * PAGE);
         space.take_stale();
-        let image = Mapping::shared(&file, frozen.end as usize, false).expect("a mapping");
-        let content = Memory::new(Mapping::shared(&file, frozen.end as usize, false).expect("a mapping"));
+        let layer = Layer {
+            file: Arc::new(file),
+            offset: 0,
+            start: 0,
+            end: frozen.end,
+        };
         model.freeze(&space);
-        Base {
-            file,
+        Base::new(vec![layer], host, frozen, model)
+    })
+}
+
+impl Base {
+    fn new(layers: Vec<Layer>, host: Arc<HostFile>, frozen: Frozen, model: Model) -> Self {
+        let image = || layers::image(&layers, frozen.end).expect("a mapping");
+        Self {
+            image: image(),
+            content: Memory::new(image()),
+            layers,
             host,
             frozen,
-            image,
-            content,
             model,
         }
-    })
+    }
+
+    fn fork(&self) -> Space {
+        let mut private = Mapping::anonymous(MEMORY_BYTES).expect("a mapping");
+        layers::lay(&self.layers, &mut private, Overlay::Private).expect("a mapping over it");
+        let mut memory = Memory::new(private);
+        memory.attach(&self.host).expect("a window");
+        Space::forked(memory, &self.frozen)
+    }
+
+    /// The snapshot of a program that boots on from this one: the first byte limits its frames, the second counts its steps.
+    fn derive(&self, data: &mut &[u8]) -> Self {
+        let (limit, steps) = ((40 + u64::from(take(data) % 32)) * PAGE, take(data) % 24);
+        let ground = Ground {
+            layers: &self.layers,
+            image: &self.image,
+            frozen: &self.frozen,
+        };
+        let host = self.host.clone();
+        let (file, mut space) = ground
+            .derive(std::slice::from_ref(&host), limit)
+            .expect("a mapping");
+        let mut model = self.model.clone();
+        model.compare(&space);
+        model.remember(&space);
+        take_steps(&mut space, &mut model, None, data, steps.into());
+        model.freeze(&space);
+        let (layers, frozen) = freeze_over(file, ground, space, limit).expect("a snapshot");
+        self.model.compare(&self.fork());
+        Self::new(layers, host, frozen, model)
+    }
 }
 
 /// A page: 16 in a row at each of 8 places where tables begin or end.
@@ -108,36 +158,40 @@ fn take(data: &mut &[u8]) -> u8 {
     first
 }
 
-/// The first byte says how many of the last ones overwrite tables; those between are steps.
+/// The first byte says how many of the last ones overwrite tables, and whether the program is derived; those between are steps.
 pub(crate) fn run(mut data: &[u8]) {
-    let words = usize::from(take(&mut data) % 32);
+    let first = take(&mut data);
+    let words = usize::from(first % 32);
     let (mut data, words) = data.split_at(data.len() - words.min(data.len()));
-    let base = base();
-    let mut private = Mapping::anonymous(MEMORY_BYTES).expect("a mapping");
-    private
-        .overlay(0, (&base.file, 0), base.frozen.end as usize, Overlay::Private)
-        .expect("a mapping over it");
-    let mut space = Space::forked(Memory::new(private), &base.frozen);
-    let lent = space.memory_mut().attach(&base.host).expect("a window");
+    let derived = (first >= DERIVED).then(|| base().derive(&mut data));
+    let base = derived.as_ref().unwrap_or_else(|| base());
+    let mut space = base.fork();
     let mut model = base.model.clone();
+    model.compare(&space);
     model.remember(&space);
-    for _ in 0..STEPS_MAX {
+    take_steps(&mut space, &mut model, Some(base), &mut data, STEPS_MAX);
+    model.compare(&space);
+    rewind(&mut space, &mut model, base);
+    overwrite(&mut space, words);
+}
+
+/// At most so many steps. A processor may keep each translation that there was.
+fn take_steps(space: &mut Space, model: &mut Model, base: Option<&Base>, data: &mut &[u8], most: usize) {
+    for _ in 0..most {
         if data.is_empty() {
             break;
         }
         let changes = data[0] & 15 < 10;
-        step(&mut space, &mut model, lent, &mut data);
+        step(space, model, base, data);
         if changes {
-            model.remember(&space);
+            model.remember(space);
         }
         assert_eq!(space.used_bytes(), model.private_pages() * PAGE);
     }
-    model.compare(&space);
-    rewind(&mut space, &mut model);
-    overwrite(&mut space, words);
 }
 
-fn step(space: &mut Space, model: &mut Model, lent: FileId, data: &mut &[u8]) {
+/// One step; a program that boots, and has no base to go back to, compares instead.
+fn step(space: &mut Space, model: &mut Model, base: Option<&Base>, data: &mut &[u8]) {
     let (choice, at, length) = (take(data), address(take(data)), take(data));
     let pages = match length {
         0xff => u64::MAX / PAGE,
@@ -162,7 +216,7 @@ fn step(space: &mut Space, model: &mut Model, lent: FileId, data: &mut &[u8]) {
             space,
             at,
             few,
-            Backing::File(lent, u64::from(take(data) % 8)),
+            Backing::File(LENT, u64::from(take(data) % 8)),
             protection,
         ),
         4 => model.unmap(space, at, pages),
@@ -182,7 +236,9 @@ fn step(space: &mut Space, model: &mut Model, lent: FileId, data: &mut &[u8]) {
         12 => model.flush(space),
         13 => {
             model.compare(space);
-            rewind(space, model);
+            if let Some(base) = base {
+                rewind(space, model, base);
+            }
         }
         14 => model.compare(space),
         // Ranges that are not in user space change nothing.
@@ -207,8 +263,7 @@ fn step(space: &mut Space, model: &mut Model, lent: FileId, data: &mut &[u8]) {
 }
 
 /// Goes back to the snapshot, as a machine's reset does.
-fn rewind(space: &mut Space, model: &mut Model) {
-    let base = base();
+fn rewind(space: &mut Space, model: &mut Model, base: &Base) {
     let top = space.top();
     space.rewind(&base.frozen, &base.image).expect("a rewind");
     model.flush(space);

@@ -12,6 +12,7 @@
 //! ```
 //! Forks map the two files in three parts; programs of one base share its pages in the host's page cache.
 
+use std::fs::File;
 use std::sync::Arc;
 
 use super::slots::BOOT_SLOT;
@@ -20,33 +21,82 @@ use crate::dirty::PageMap;
 use crate::error::{Error, Result};
 use crate::layers::{self, Layer};
 use crate::layout::{LOW_END, PAGE, page_up};
-use crate::memory::Memory;
+use crate::memory::{HostFile, Memory};
 use crate::snapshot::Snapshot;
 use crate::space::{FrameSet, Frozen, Space};
 use crate::sys::{self, Mapping, Overlay};
 
-impl Snapshot {
-    /// A machine that boots on from this snapshot, to become a snapshot of its own. Its program may use `limit` bytes of memory,
-    /// what the base uses included.
-    pub fn derive(self: &Arc<Self>, limit: u64) -> Result<Vm> {
+/// A snapshot's memory, for another machine to lie over.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground<'a> {
+    pub layers: &'a [Layer],
+    /// Their content, read-only.
+    pub image: &'a Mapping,
+    pub frozen: &'a Frozen,
+}
+
+impl Ground<'_> {
+    /// The space of a machine that boots on from here, and the file for what lies behind the end. Its program may use `limit` bytes
+    /// of memory, what is used here included; it has the same host files attached.
+    pub fn derive(self, files: &[Arc<HostFile>], limit: u64) -> Result<(File, Space)> {
         let end = self.frozen.end;
         // Its own frames and tables, as `Vm::new` has them, and room for all frames of the base.
         let own = page_up(limit + limit / 256 + (4 << 20) + end).ok_or(Error::OutOfMemory { limit })?;
         let file = sys::memory_file(LOW_END + own)?;
-        let length = end + own;
-        let mut private = Mapping::anonymous(length as usize)?;
-        layers::lay(&self.layers, &mut private, Overlay::Private)?;
+        let mut private = Mapping::anonymous((end + own) as usize)?;
+        layers::lay(self.layers, &mut private, Overlay::Private)?;
         private.overlay(end, (&file, LOW_END), own as usize, Overlay::Shared)?;
         let mut memory = Memory::new(private);
-        for file in &self.files {
+        for file in files {
             memory.attach(file)?;
         }
-        let space = Space::derived(memory, &self.frozen, limit);
+        Ok((file, Space::derived(memory, self.frozen, limit)))
+    }
+
+    /// Whether a frame holds this; behind the end all is zero.
+    pub(super) fn holds(self, frame: u64, page: &[u8; PAGE as usize]) -> bool {
+        match self.image.at(frame, PAGE as usize) {
+            None => *page == [0; PAGE as usize],
+            // SAFETY: a whole page lies at `then`, in a read-only mapping of sealed files; u8 has no alignment.
+            Some(then) => page[..] == *unsafe { std::slice::from_raw_parts(then, PAGE as usize) },
+        }
+    }
+}
+
+/// What [`Boot::freeze_over`] does, without a machine.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn freeze_over(
+    file: File,
+    base: Ground<'_>,
+    space: Space,
+    limit: u64,
+) -> Result<(Vec<Layer>, Frozen)> {
+    let boot = Boot {
+        file: Arc::new(file),
+        base: None,
+    };
+    boot.freeze_over(base, space, limit)
+}
+
+impl Snapshot {
+    pub(super) fn ground(&self) -> Ground<'_> {
+        Ground {
+            layers: &self.layers,
+            image: &self.image,
+            frozen: &self.frozen,
+        }
+    }
+
+    /// A machine that boots on from this snapshot, to become a snapshot of its own. Its program may use `limit` bytes of memory,
+    /// what the base uses included.
+    pub fn derive(self: &Arc<Self>, limit: u64) -> Result<Vm> {
+        let (file, space) = self.ground().derive(&self.files, limit)?;
+        let length = space.memory().private().length() as u64;
         let boot = Boot {
             file: Arc::new(file),
             base: Some(self.clone()),
         };
-        let covered = (end + BOOT_SLOT).min(length);
+        let covered = (self.frozen.end + BOOT_SLOT).min(length);
         let mut vm = Vm::build(&self.host, space, Kind::Boot(Box::new(boot)), covered)?;
         if self.traps_counter {
             vm.trap_counter();
@@ -61,7 +111,7 @@ impl Boot {
     /// Ends the writing of a machine's memory that was derived from `base`.
     pub(super) fn freeze_over(
         &self,
-        base: &Snapshot,
+        base: Ground<'_>,
         mut space: Space,
         limit: u64,
     ) -> Result<(Vec<Layer>, Frozen)> {
@@ -82,7 +132,7 @@ impl Boot {
         let (frozen, _) = space.freeze(limit);
         drop((space, low));
         let own = self.seal(LOW_END, end..frozen.end)?;
-        let mut all = base.layers.clone();
+        let mut all = base.layers.to_vec();
         all.push(Layer {
             file: own.file.clone(),
             offset: 0,
@@ -95,7 +145,7 @@ impl Boot {
 }
 
 /// The frames of the base that this machine wrote and that differ from it.
-fn changed_frames(base: &Snapshot, space: &Space) -> Result<FrameSet> {
+fn changed_frames(base: Ground<'_>, space: &Space) -> Result<FrameSet> {
     let memory = space.memory();
     let (mut runs, mut changed) = (Vec::new(), FrameSet::default());
     PageMap::open()?.private_pages(memory.private(), base.frozen.end, &mut runs)?;

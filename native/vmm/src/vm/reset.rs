@@ -332,5 +332,5 @@ fn restore(space: &Space, snapshot: &Snapshot, runs: &[Run]) -> Result<()> {
 /// Whether a page equals the snapshot's, or is zero behind its end.
 fn frame_is_restored(space: &Space, snapshot: &Snapshot, frame: u64) -> bool {
     let mut now = [0; PAGE as usize];
-    space.memory().read(frame, 0, &mut now).is_ok() && snapshot.holds(frame, &now)
+    space.memory().read(frame, 0, &mut now).is_ok() && snapshot.ground().holds(frame, &now)
 }
