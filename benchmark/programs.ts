@@ -8,7 +8,7 @@
  */
 import { parseArgs } from 'node:util'
 import { join } from 'node:path'
-import { stopBundler } from '../src/isolate/compiler.ts'
+import { stopEsbuild } from '../src/compiler/esbuild.ts'
 import type { BootedProgram, Machines } from '../src/isolate/machines.ts'
 import { planPrograms, type Program } from '../src/isolate/program.ts'
 import { createSeed, encodeRequest } from '../src/isolate/request_frame.ts'
@@ -52,7 +52,7 @@ try {
   Deno.exitCode = await run() ? 0 : 1
 } finally {
   await Deno.remove(folder, { recursive: true })
-  await stopBundler()
+  await stopEsbuild()
 }
 
 async function run(): Promise<boolean> {

@@ -20,7 +20,6 @@ import {
   openIsolation,
   runIsolated,
 } from '../isolate/isolation.ts'
-import { stopBundler } from '../isolate/compiler.ts'
 import { openProcessPool } from '../isolate/processes/process_pool.ts'
 import type { IsolatedRoute } from '../isolate/program.ts'
 import type { LoadedRoute, RouteTable } from '../router/load.ts'
@@ -106,7 +105,6 @@ export async function closeIsolated(app: App): Promise<void> {
   await isolated.work
   if (isolated.isolation !== null) await closeIsolation(isolated.isolation)
   app.isolated = noIsolatedRoutes()
-  await stopBundler()
 }
 
 async function follow(app: App, table: RouteTable): Promise<void> {

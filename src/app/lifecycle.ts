@@ -1,8 +1,8 @@
+import { stopEsbuild } from '../compiler/esbuild.ts'
 import type { RequestState } from '../context/state.ts'
 import { StartupError } from '../errors/startup_error.ts'
 import { createBus, emit, wants } from '../events/bus.ts'
 import { RouteNamesError } from '../router/classify.ts'
-import { stopCompiler } from '../router/isolated.ts'
 import { openVirtualMachines } from '../isolate/virtual_machines.ts'
 import { loadRoutes, type RouteTable } from '../router/load.ts'
 import type { RouteNotice } from '../router/notice.ts'
@@ -103,7 +103,7 @@ export async function closeApp(app: App): Promise<void> {
   if (app.hotReload !== undefined) await stopHotReload(app.hotReload)
   app.hotReload = undefined
   await closeIsolated(app)
-  await stopCompiler()
+  await stopEsbuild()
   app.pool?.close()
   app.pool = app.host.worker = undefined
 }

@@ -120,7 +120,10 @@ export class Router {
 
   /** Stops workers and watchers; for a router that was used through `fetch`. */
   async close(): Promise<void> {
+    const ready = this.#ready
     this.#ready = undefined
+    // What reads the routes now would start the machines afterwards.
+    await ready?.catch(() => {})
     await closeApp(this.#app)
   }
 

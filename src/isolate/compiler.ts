@@ -1,4 +1,5 @@
 /** esbuild, as the bundler and the reader of literals use it. */
+import { type Stoppable, useEsbuild } from '../compiler/esbuild.ts'
 
 /** A position in a source file; line and column from 1. */
 export interface Place {
@@ -53,14 +54,12 @@ export interface BuildResult {
   readonly metafile: { readonly inputs: Readonly<Record<string, unknown>> }
 }
 
-// Only the calls that are made here; the package's own types are not resolved under every configuration.
-interface Esbuild {
+interface Esbuild extends Stoppable {
   build(options: Readonly<Record<string, unknown>>): Promise<BuildResult>
   transform(
     source: string,
     options: Readonly<Record<string, unknown>>,
   ): Promise<{ code: string; map: string }>
-  stop(): Promise<void>
 }
 
 interface Message {
@@ -78,17 +77,14 @@ export const COMMON_OPTIONS = {
   tsconfigRaw: '{}',
 } as const
 
-let compiler: Promise<Esbuild> | null = null
-
 /** Runs a build. Throws `ProgramError` with the first complaint; `shown` makes a path of esbuild's one for people. */
 export async function runBuild(
   what: string,
   options: Readonly<Record<string, unknown>>,
   shown: (path: string) => string,
 ): Promise<BuildResult> {
-  const esbuild = await (compiler ??= import('esbuild') as Promise<Esbuild>)
   try {
-    return await esbuild.build({ ...COMMON_OPTIONS, ...options })
+    return await useEsbuild((esbuild: Esbuild) => esbuild.build({ ...COMMON_OPTIONS, ...options }))
   } catch (error) {
     throw toProgramError(what, error, shown)
   }
@@ -100,19 +96,13 @@ export async function runTransform(
   source: string,
   options: Readonly<Record<string, unknown>>,
 ): Promise<{ code: string; map: string }> {
-  const esbuild = await (compiler ??= import('esbuild') as Promise<Esbuild>)
   try {
-    return await esbuild.transform(source, { ...COMMON_OPTIONS, ...options })
+    return await useEsbuild((esbuild: Esbuild) =>
+      esbuild.transform(source, { ...COMMON_OPTIONS, ...options })
+    )
   } catch (error) {
     throw toProgramError(what, error, (path) => path)
   }
-}
-
-/** Ends esbuild's process, if it runs; the next build starts another. */
-export async function stopBundler(): Promise<void> {
-  const running = compiler
-  compiler = null
-  if (running !== null) await (await running).stop()
 }
 
 function toProgramError(what: string, error: unknown, shown: (path: string) => string): unknown {

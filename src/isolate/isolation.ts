@@ -209,9 +209,14 @@ async function submit(
       })
     }
     // A reload retired the program between the match of the request and now.
+    if (!(error instanceof ClosedError)) throw error
     const current = isolation.handlers.get(handler.key)
-    if (!(error instanceof ClosedError) || current === undefined || current === handler) throw error
-    return await submit(isolation, current, frame)
+    if (current !== undefined && current !== handler) return await submit(isolation, current, frame)
+    throw new HttpError(503, 'The virtual machines of this handler end', {
+      type: 'isolation-unavailable',
+      headers: { 'retry-after': '1' },
+      cause: error,
+    })
   }
 }
 

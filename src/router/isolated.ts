@@ -1,3 +1,4 @@
+import { type Stoppable, useEsbuild } from '../compiler/esbuild.ts'
 import { SourceError } from './load_error.ts'
 import { isMethod, type Method } from './methods.ts'
 
@@ -11,13 +12,11 @@ export interface StaticExports {
   readonly hasDefault: boolean
 }
 
-// Only the calls that this file makes; the package's own types are not resolved under every configuration.
-interface Esbuild {
+interface Esbuild extends Stoppable {
   build(options: Record<string, unknown>): Promise<{
     outputFiles: { text: string }[]
     metafile: { outputs: Record<string, { exports: string[] }> }
   }>
-  stop(): Promise<void>
 }
 
 interface ResolveArguments {
@@ -30,8 +29,6 @@ interface PluginBuild {
   onResolve(options: { filter: RegExp }, fn: (args: ResolveArguments) => unknown): void
   onLoad(options: { filter: RegExp; namespace: string }, fn: (args: { path: string }) => unknown): void
 }
-
-let compiler: Promise<Esbuild> | null = null
 
 /**
  * Whether `source` could export the name `isolated`. False is certain: without the word itself, an export of that
@@ -109,19 +106,20 @@ async function isConstantFalse(path: string, text: string): Promise<boolean> {
 }
 
 async function build(path: string, options: Record<string, unknown>): ReturnType<Esbuild['build']> {
-  const esbuild = await (compiler ??= import('esbuild') as Promise<Esbuild>)
   try {
-    return await esbuild.build({
-      ...options,
-      format: 'esm',
-      target: 'esnext',
-      jsx: 'preserve',
-      treeShaking: true,
-      write: false,
-      metafile: true,
-      logLevel: 'silent',
-      tsconfigRaw: '{}',
-    })
+    return await useEsbuild((esbuild: Esbuild) =>
+      esbuild.build({
+        ...options,
+        format: 'esm',
+        target: 'esnext',
+        jsx: 'preserve',
+        treeShaking: true,
+        write: false,
+        metafile: true,
+        logLevel: 'silent',
+        tsconfigRaw: '{}',
+      })
+    )
   } catch (error) {
     const [first] = (error as { errors?: BuildMessage[] }).errors ?? []
     if (first === undefined) throw error
@@ -133,11 +131,4 @@ async function build(path: string, options: Record<string, unknown>): ReturnType
 interface BuildMessage {
   text: string
   location: { line: number; column: number } | null
-}
-
-/** Ends the compiler's process, if one runs; the next read starts another. */
-export async function stopCompiler(): Promise<void> {
-  const running = compiler
-  compiler = null
-  if (running !== null) await (await running).stop()
 }

@@ -1,6 +1,6 @@
 /** The surface as the file that a guest loads. */
 import { assert, assertEquals } from '@std/assert'
-import { stopBundler } from '../../src/isolate/compiler.ts'
+import { stopEsbuild } from '../../src/compiler/esbuild.ts'
 import { bundleSurface } from '../../src/isolate/core_surface.ts'
 
 Deno.test({
@@ -16,7 +16,7 @@ Deno.test({
       assert(code.includes('__mayfly') && !code.includes('native/guest-core/web/main.ts:'))
       assert(first.length < 200_000, `${first.length} bytes`)
     } finally {
-      await stopBundler()
+      await stopEsbuild()
     }
   },
 })

@@ -1,7 +1,8 @@
 import { assertEquals, assertRejects, assertStringIncludes } from '@std/assert'
 import { join } from '@std/path'
 import { bundleProgram, bundleRuntime } from '../../src/isolate/bundle.ts'
-import { ProgramError, stopBundler } from '../../src/isolate/compiler.ts'
+import { stopEsbuild } from '../../src/compiler/esbuild.ts'
+import { ProgramError } from '../../src/isolate/compiler.ts'
 import * as facade from '../../src/isolate/guest/facade.ts'
 import type { IsolateRuntime } from '../../src/isolate/options.ts'
 import { FACADE_NAMES } from '../../src/isolate/resolver.ts'
@@ -23,7 +24,7 @@ Deno.test('a bundle is the same bytes each time and holds no host code', async (
     `import { HttpError } from '@mayfly/mayfly'\nimport './_b.ts'\nexport function GET() { throw new HttpError(400) }`
   await withRoutes({ 'a.ts': source, '_b.ts': 'export {}' }, async (folder) => {
     const first = await bundle(join(folder, 'a.ts'))
-    await stopBundler()
+    await stopEsbuild()
     assertEquals(await bundle(join(folder, 'a.ts')), first)
     assertEquals(
       first.inputs,
@@ -45,7 +46,7 @@ Deno.test('the guest is bundled once and holds no host code', async () => {
   const own = first.inputs.filter((path) => path.includes('/src/isolate/') && !path.includes('/guest/'))
   assertEquals(own.map((path) => path.split('/').at(-1)), ['json_members.ts', 'message.ts', 'wire.ts'])
   assertEquals(first.inputs.includes(`${root}mod.ts`), false)
-  await stopBundler()
+  await stopEsbuild()
 })
 
 Deno.test('the guest of the core runtime has nothing of Deno or Node', async () => {
@@ -68,7 +69,7 @@ Deno.test('the guest of the core runtime has nothing of Deno or Node', async () 
     const { code } = await bundle(join(folder, 'c.ts'), 'core')
     assertStringIncludes(new TextDecoder().decode(code), '() => "production"')
   })
-  await stopBundler()
+  await stopEsbuild()
 })
 
 Deno.test('what a program may import of Mayfly is what the facade exports', () => {
@@ -93,7 +94,7 @@ Deno.test('bundleProgram names file and line of what cannot be bundled', async (
       assertStringIncludes(error.message, `${path}:${line}:`)
     })
   }
-  await stopBundler()
+  await stopEsbuild()
 })
 
 Deno.test('a guest runs npm packages, Node built-ins, JSON and TypeScript of every kind', async () => {
@@ -180,5 +181,5 @@ Deno.test('a guest runs modules that came over the network', async () => {
     Deno.chdir(project)
     await Deno.remove(elsewhere, { recursive: true })
   }
-  await stopBundler()
+  await stopEsbuild()
 })

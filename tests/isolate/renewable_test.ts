@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from '@std/assert'
 import { join } from '@std/path'
 import { bundleProgram } from '../../src/isolate/bundle.ts'
-import { stopBundler } from '../../src/isolate/compiler.ts'
+import { stopEsbuild } from '../../src/compiler/esbuild.ts'
 import { makeRenewable } from '../../src/isolate/renewable.ts'
 
 const MODULE = `import { counted } from './helper.cjs'
@@ -50,7 +50,7 @@ Deno.test("renewed modules of both kinds begin anew, and only the application's"
     assertEquals([await call(), await call()], [[1, 1, 1], [2, 2, 2]])
   } finally {
     Math.random = random
-    await stopBundler()
+    await stopEsbuild()
     await Deno.remove(folder, { recursive: true })
   }
 })

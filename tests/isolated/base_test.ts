@@ -4,7 +4,7 @@ import { fromFileUrl } from '@std/path'
 import { baseKey, toBaseSpec } from '../../src/isolate/base.ts'
 import { type IsolatedRoute, planPrograms } from '../../src/isolate/program.ts'
 import { openVirtualMachines } from '../../src/isolate/virtual_machines.ts'
-import { stopBundler } from '../../src/isolate/compiler.ts'
+import { stopEsbuild } from '../../src/compiler/esbuild.ts'
 import { openSite, type Runtime, RUNTIMES, testIn } from './fixture.ts'
 
 const FOLDER = fromFileUrl(new URL('./routes/bases/', import.meta.url))
@@ -42,7 +42,7 @@ Deno.test('programs share a base if their runtimes start alike, and never over a
     await keyOf('env', {}, () => 'another value'),
   ]
   assertEquals(new Set([plain, ...others]).size, 5)
-  await stopBundler()
+  await stopEsbuild()
 })
 
 for (const runtime of RUNTIMES) suite(runtime)
@@ -136,7 +136,7 @@ function suite(runtime: Runtime): void {
         assertEquals((await machines.submit(second, frame, options)).outcome, 'answered')
       } finally {
         await machines.close()
-        await stopBundler()
+        await stopEsbuild()
       }
     },
   )

@@ -1,5 +1,6 @@
 import { assertEquals, assertRejects } from '@std/assert'
-import { mayBeIsolated, readExports, stopCompiler } from '../../src/router/isolated.ts'
+import { stopEsbuild } from '../../src/compiler/esbuild.ts'
+import { mayBeIsolated, readExports } from '../../src/router/isolated.ts'
 import { SourceError } from '../../src/router/load_error.ts'
 
 const isolated: [name: string, source: string][] = [
@@ -128,9 +129,9 @@ Deno.test('mayBeIsolated lets plain modules by', () => {
   assertEquals(mayBeIsolated(`export const GET = () => new Response('\\n')`), false)
 })
 
-Deno.test('stopCompiler lets the next read start anew', async () => {
-  await stopCompiler()
-  await stopCompiler()
+Deno.test('stopEsbuild lets the next read start anew', async () => {
+  await stopEsbuild()
+  await stopEsbuild()
   assertEquals((await readExports('/site/a.ts', `export const isolated = true`)).isolated, true)
-  await stopCompiler()
+  await stopEsbuild()
 })

@@ -1,0 +1,38 @@
+/** esbuild's process, which all routers of a program share. */
+
+/** What every user of esbuild sees of it; each adds the calls that it makes. */
+export interface Stoppable {
+  stop(): Promise<void>
+}
+
+let loaded: Stoppable | null = null
+/** Works that go on. */
+let users = 0
+let idle: PromiseWithResolvers<void> | null = null
+
+/**
+ * Gives esbuild to `work`, and its process runs until that has settled. `Api` has the calls that are made, as the package's own types are
+ * not resolved under every configuration.
+ */
+export async function useEsbuild<Api extends Stoppable, T>(work: (esbuild: Api) => Promise<T>): Promise<T> {
+  users++
+  try {
+    return await work((loaded ??= await import('esbuild') as Stoppable) as Api)
+  } finally {
+    if (--users === 0) {
+      idle?.resolve()
+      idle = null
+    }
+  }
+}
+
+/**
+ * Ends the process, if it runs, once no work goes on: one that is ended before, by another router say, would never settle. The next work
+ * starts another.
+ */
+export async function stopEsbuild(): Promise<void> {
+  while (users > 0) await (idle ??= Promise.withResolvers<void>()).promise
+  const running = loaded
+  loaded = null
+  await running?.stop()
+}
