@@ -68,7 +68,7 @@ async function answerReal(ctx: GuestContext, response: Response, limit: number):
   const head: ResponseHead = {
     status,
     ...(statusText === '' ? {} : { statusText }),
-    headers: [...response.headers],
+    headers: toPairs(response.headers),
     ...collect(ctx),
   }
   if (status < 200) {
@@ -77,6 +77,13 @@ async function answerReal(ctx: GuestContext, response: Response, limit: number):
   if (ctx.answered) return
   if (!writeBytes(encodeHead(head), body, limit)) return answerOver(ctx, limit)
   ctx.answered = true
+}
+
+/** The pairs that iterating gives, at a fraction of its cost. */
+function toPairs(headers: Headers): HeaderPairs {
+  const pairs: [string, string][] = []
+  headers.forEach((value, name) => pairs.push([name, value]))
+  return pairs
 }
 
 /** All bytes of a stream; of one that is over `limit` no more than it takes to know that, and the stream is cancelled. */
@@ -99,7 +106,7 @@ async function readUpTo(stream: ReadableStream<Uint8Array>, limit: number): Prom
 
 function answerView(ctx: GuestContext, response: ViewResponse, limit: number): void {
   const { view, data, options } = response
-  const headers: HeaderPairs = [...response.headers]
+  const headers = toPairs(response.headers)
   const head: ResponseHead = {
     view: {
       name: view,
