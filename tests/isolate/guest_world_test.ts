@@ -152,3 +152,63 @@ Deno.test('an untouched response of ctx.send behaves as a Response when it is us
     assertEquals((await ask(guest, { method: 'PUT' })).head.pending?.single, [['x-late', '1']])
   })
 })
+
+const HEADERS = [['host', 'localhost'], ['content-type', 'text/plain'], ['cookie', 'a=b']] as const
+
+Deno.test('a request that nobody has looked at behaves as a Request when it is used', async () => {
+  const files = {
+    'app.ts': `
+      export const isolated = true
+      const members = (r) => [r.method, r.url, [...r.headers], r.body === null, r.bodyUsed, r.redirect, r.credentials, r.signal.aborted,
+        String(r), r instanceof Request, Deno.inspect(r)]
+      const uses = {
+        members,
+        text: (r) => r.text(),
+        bytes: async (r) => [...await r.bytes(), r.bodyUsed],
+        streamed: async (r) => r.body && (await new Response(r.body).text()),
+        type: async (r) => (await r.blob()).type,
+        clone: async (r) => [members(r.clone()), await r.clone().text(), await r.text()],
+        again: async (r) => [members(new Request(r.clone())), await new Request(r, { headers: { 'x-a': 'b' } }).text()],
+        other: (r) => members(new Request(r, { method: 'PATCH' })),
+        init: (r) => members(new Request('http://other/', { method: r.method, headers: r.headers })),
+        derived: (r) => { class Own extends Request { get own() { return true } } const own = new Own(r); return [own.own, members(own)] },
+        changed: (r) => { r.headers.set('x-a', 'b'); r.headers.delete('host'); return [members(r), members(r.clone()), members(new Request(r))] },
+        late: async (r) => { const { headers } = r; await r.clone().text(); headers.append('x-a', 'b'); return members(r.clone()) },
+        twice: async (r) => { await r.text(); return r.text().then(() => 'read', (error) => error.name) },
+        fetched: (r) => fetch(r).then(() => 'fetched', (error) => error.name),
+        foreign: (r) => { try { return Object.getOwnPropertyDescriptor(Request.prototype, 'url').get.call({}) } catch (error) { return error.name } },
+        bare: () => { try { return new Request() } catch (error) { return error.message } },
+      }
+      export default {
+        async fetch(request) {
+          const { method, url } = request
+          const body = method === 'POST' ? 'té' : undefined
+          const real = () => new Request(url, { method, headers: ${JSON.stringify(HEADERS)}, body })
+          const use = uses[new URL(url).searchParams.get('use')]
+          return Response.json([await use(request), await use(real())])
+        },
+      }`,
+  }
+  const source = files['app.ts']
+  const uses = [...source.slice(source.indexOf('const uses')).matchAll(/^ {8}(\w+)(?=:|,)/gm)].map((
+    [, use],
+  ) => use)
+  assert(uses.length > 12, uses.join())
+  await withGuest(files, async (guest) => {
+    for (const use of uses) {
+      for (const body of [undefined, 'té']) {
+        const method = body === undefined ? 'GET' : 'POST'
+        const answer = await ask(guest, {
+          file: 'app.ts',
+          method,
+          path: `/app?use=${use}`,
+          headers: HEADERS,
+          body,
+        })
+        assertEquals(answer.head.status, 200, `${use} ${answer.head.error?.stack}`)
+        const [one, other] = JSON.parse(answer.text)
+        assertEquals(one, other, `${use} ${method}`)
+      }
+    }
+  })
+})

@@ -37,7 +37,6 @@ export function createGuestHost(): ContextHost {
 /** One request in a guest. */
 export class GuestContext extends RequestContext {
   readonly head: GuestHead
-  readonly lazy: LazyRequest
   /** `ctx.state` as it came, as JSON; '' when none came. */
   readonly stateText: string
   /** The last response that `ctx.send` made of a stream: it may never end. */
@@ -49,11 +48,10 @@ export class GuestContext extends RequestContext {
 
   constructor(host: ContextHost, head: GuestHead, body: Uint8Array<ArrayBuffer>) {
     const { line } = head
-    const lazy = new LazyRequest(head, body)
-    super(host, lazy as unknown as Request, undefined, line[1], line[2], line[3])
+    const request = new LazyRequest(head, body) as unknown as Request
+    super(host, request, undefined, line[1], line[2], line[3])
     const params = line[6], pending = line[7], rest = line[8]
     this.head = head
-    this.lazy = lazy
     this.isolated = true
     if (body.length > 0) this.body = Promise.resolve(body)
     if (params) this.params = Object.assign(Object.create(null), params)
@@ -89,10 +87,6 @@ class GuestReader extends RequestReader {
   constructor(context: GuestContext) {
     super(context)
     this.#context = context
-  }
-
-  override request(): Request {
-    return this.#context.lazy.real
   }
 
   override ip(options?: { direct?: boolean }): string | undefined {

@@ -48,9 +48,9 @@ export const WAYS: readonly ((ctx: GuestContext) => unknown)[] = [
   () => new Response('a', { headers: [['content-type', 'text/plain']] }),
   () => Response.json({}, { status: 422 }),
   () => Response.redirect('http://localhost/', 307),
-  async ({ lazy: { real } }) => {
-    const url = new URL('/a?b=c', real.url)
-    const again = new Request(url, { method: 'PUT', headers: real.headers, body: await real.text() })
+  async ({ request }) => {
+    const url = new URL('/a?b=c', request.url)
+    const again = new Request(url, { method: 'PUT', headers: request.headers, body: await request.text() })
     const response = new Response(again.body, { status: 404, headers: again.headers })
     response.headers.set('x-a', url.searchParams.get('b')!)
     response.headers.append('set-cookie', 'a=b')

@@ -1,48 +1,88 @@
+/** A request that costs little until somebody looks at it. */
+import type { HeaderPairs } from '../message.ts'
+import { delegate } from './delegate.ts'
 import { type GuestHead, readHeaders } from './head.ts'
 
 /**
- * A request as far as the context needs it; the real one is made when the user asks for it, as it costs more than a small
- * handler does.
+ * Stands in for a `Request`: most handlers look at its method and URL, if at all, and a real one costs more than a small handler
+ * does. It is a `Request` to `instanceof`; {@link installLazyRequest} makes its other members lead to a real one, and lets it
+ * be given where a request is taken.
  */
 export class LazyRequest {
-  readonly method: string
-  readonly url: string
-  readonly bytes: Uint8Array<ArrayBuffer>
   readonly #head: GuestHead
+  readonly #bytes: Uint8Array<ArrayBuffer>
   #headers: Headers | null = null
   #real: Request | null = null
 
   constructor(head: GuestHead, bytes: Uint8Array<ArrayBuffer>) {
-    this.method = head.line[1]
-    this.url = head.line[2]
-    this.bytes = bytes
     this.#head = head
+    this.#bytes = bytes
+  }
+
+  get method(): string {
+    return this.#head.line[1]
+  }
+
+  get url(): string {
+    return this.#head.line[2]
   }
 
   get headers(): Headers {
-    return this.#headers ??= this.#real?.headers ?? new Headers(this.#pairs())
+    return this.#headers ??= this.#real?.headers ?? toHeaders(readHeaders(this.#head))
   }
 
   get body(): ReadableStream<Uint8Array> | null {
-    return this.bytes.length === 0 ? null : this.real.body
+    return this.#bytes.length === 0 ? null : this.#make().body
   }
 
-  get signal(): AbortSignal {
-    return this.real.signal
-  }
-
-  get real(): Request {
-    return this.#real ??= this.#make()
-  }
-
-  #pairs(): [string, string][] {
-    return readHeaders(this.#head) as [string, string][]
+  /** The real request behind one, with the headers that it has now; anything else is given back. */
+  static real<T>(value: T): T | Request {
+    if (typeof value !== 'object' || value === null || !(#real in value)) return value
+    const real = value.#make()
+    const headers = value.#headers
+    if (headers !== null && headers !== real.headers) copyHeaders(headers, real.headers)
+    return real
   }
 
   #make(): Request {
-    const { method, bytes } = this
-    const headers = this.#headers ?? this.#pairs()
-    const bodiless = bytes.length === 0 || method === 'GET' || method === 'HEAD'
-    return new Request(this.url, { method, headers, body: bodiless ? undefined : bytes })
+    if (this.#real !== null) return this.#real
+    const { method, url } = this
+    const bodiless = this.#bytes.length === 0 || method === 'GET' || method === 'HEAD'
+    // Headers that somebody took are copied when they matter: they may change until then.
+    const headers = this.#headers === null ? readHeaders(this.#head) as [string, string][] : undefined
+    return this.#real = new NativeRequest(url, { method, headers, body: bodiless ? undefined : this.#bytes })
   }
+}
+
+const NativeRequest = Request
+
+/** Headers of pairs; `new Headers(pairs)` takes twice as long. */
+function toHeaders(pairs: HeaderPairs): Headers {
+  const headers = new Headers()
+  for (const [name, value] of pairs) headers.append(name, value)
+  return headers
+}
+
+function copyHeaders(from: Headers, to: Headers): void {
+  for (const name of [...to.keys()]) to.delete(name)
+  from.forEach((value, name) => to.append(name, value))
+}
+
+/** Makes {@link LazyRequest} stand in for `Request` where a handler uses one, and where it gives one to `Request` or `fetch`. */
+export function installLazyRequest(): void {
+  delegate(LazyRequest.prototype, Request.prototype, LazyRequest.real)
+  const constructor = new Proxy(NativeRequest, {
+    construct: (target, args, newTarget) => Reflect.construct(target, withReal(args), newTarget),
+  })
+  Object.defineProperty(NativeRequest.prototype, 'constructor', { value: constructor })
+  Object.defineProperty(globalThis, 'Request', { value: constructor })
+  const fetch = new Proxy(globalThis.fetch, {
+    apply: (target, self, args) => Reflect.apply(target, self, withReal(args)),
+  })
+  Object.defineProperty(globalThis, 'fetch', { value: fetch })
+}
+
+/** Arguments whose first may be a {@link LazyRequest}. */
+function withReal(args: unknown[]): unknown[] {
+  return args.length === 0 ? args : [LazyRequest.real(args[0]), ...args.slice(1)]
 }

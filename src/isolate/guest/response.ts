@@ -1,5 +1,6 @@
 /** Responses that cost little until somebody looks at them, and the one that stands for a view. */
 import type { RenderOptions } from '../../context/types.ts'
+import { delegate } from './delegate.ts'
 
 /** Content types of what `ctx.send` makes most. */
 export type PlainType = 'application/json' | 'text/plain; charset=utf-8' | 'text/html; charset=utf-8'
@@ -47,23 +48,7 @@ export class LazyResponse implements PlainContent {
 
 /** Makes {@link LazyResponse} stand in for `Response`: every member of that leads to the real one. */
 export function installLazyResponse(): void {
-  const { prototype } = LazyResponse
-  Object.setPrototypeOf(prototype, Response.prototype)
-  for (const key of Reflect.ownKeys(Response.prototype)) {
-    if (key === 'constructor' || key === Symbol.toStringTag) continue
-    const described = Object.getOwnPropertyDescriptor(Response.prototype, key)!
-    const { get, value } = described
-    if (get !== undefined) {
-      described.get = function (this: Response) {
-        return get.call(LazyResponse.real(this))
-      }
-    } else if (typeof value === 'function') {
-      described.value = function (this: Response, ...args: unknown[]) {
-        return value.apply(LazyResponse.real(this), args)
-      }
-    } else continue
-    Object.defineProperty(prototype, key, described)
-  }
+  delegate(LazyResponse.prototype, Response.prototype, LazyResponse.real)
 }
 
 /** Stands for a view that the host renders. It has no body to read here. */

@@ -10,6 +10,7 @@ import { discardOutput, readRequestFrame } from './frames.ts'
 import { type GuestHead, readHead } from './head.ts'
 import { host } from './host.ts'
 import { drawNatively, seed } from './random.ts'
+import { installLazyRequest } from './request.ts'
 import { installLazyResponse } from './response.ts'
 
 /** `{`: the header of a control frame is an object. */
@@ -63,6 +64,7 @@ interface Guest {
 
 /** Loads the modules, each by itself so that a broken one breaks its own routes only, and answers frames until fd 0 ends. */
 export async function serve(entry: ProgramEntry): Promise<void> {
+  installLazyRequest()
   installLazyResponse()
   limitConsole(entry.logBytes)
   host.limitMemory(entry.memoryBytes)
@@ -128,7 +130,7 @@ function toHandler(
     )
   }
   const fetch = app.fetch.bind(app)
-  return { name, run: (ctx) => fetch(ctx.lazy.real), error: undefined }
+  return { name, run: (ctx) => fetch(ctx.request), error: undefined }
 }
 
 function broken(name: string, error: unknown): LoadedHandler {
