@@ -13,6 +13,8 @@ export class LazyRequest {
   readonly #bytes: Uint8Array<ArrayBuffer>
   #headers: Headers | null = null
   #real: Request | null = null
+  /** The body was read here, not in the real request. */
+  #used = false
 
   constructor(head: GuestHead, bytes: Uint8Array<ArrayBuffer>) {
     this.#head = head
@@ -35,6 +37,33 @@ export class LazyRequest {
     return this.#bytes.length === 0 ? null : this.#make().body
   }
 
+  async text(): Promise<string> {
+    return this.#reads() ? decoder.decode(this.#bytes) : await this.#make().text()
+  }
+
+  async json(): Promise<unknown> {
+    return this.#reads() ? JSON.parse(decoder.decode(this.#bytes)) : await this.#make().json()
+  }
+
+  async bytes(): Promise<Uint8Array<ArrayBuffer>> {
+    return this.#reads() ? this.#bytes.slice() : await this.#make().bytes()
+  }
+
+  async arrayBuffer(): Promise<ArrayBuffer> {
+    return this.#reads() ? this.#bytes.slice().buffer : await this.#make().arrayBuffer()
+  }
+
+  /** Whether the body is read here: nobody has seen the real request, and the body is there. */
+  #reads(): boolean {
+    if (this.#real !== null || this.#used || this.#isBodiless()) return false
+    return this.#used = true
+  }
+
+  #isBodiless(): boolean {
+    const { method } = this
+    return this.#bytes.length === 0 || method === 'GET' || method === 'HEAD'
+  }
+
   /** The real request behind one, with the headers that it has now; anything else is given back. */
   static real<T>(value: T): T | Request {
     if (typeof value !== 'object' || value === null || !(#real in value)) return value
@@ -47,14 +76,18 @@ export class LazyRequest {
   #make(): Request {
     if (this.#real !== null) return this.#real
     const { method, url } = this
-    const bodiless = this.#bytes.length === 0 || method === 'GET' || method === 'HEAD'
     // Headers that somebody took are copied when they matter: they may change until then.
     const headers = this.#headers === null ? readHeaders(this.#head) as [string, string][] : undefined
-    return this.#real = new NativeRequest(url, { method, headers, body: bodiless ? undefined : this.#bytes })
+    const body = this.#isBodiless() ? undefined : this.#bytes
+    const real = this.#real = new NativeRequest(url, { method, headers, body })
+    // Read, so that it refuses to be read again.
+    if (this.#used) real.text().catch(() => {})
+    return real
   }
 }
 
 const NativeRequest = Request
+const decoder = new TextDecoder()
 
 /** Headers of pairs; `new Headers(pairs)` takes twice as long. */
 function toHeaders(pairs: HeaderPairs): Headers {
