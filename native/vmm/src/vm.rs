@@ -1,5 +1,6 @@
 //! A machine: one vCPU, one address space, the slots between them and KVM; fork and reset.
 
+mod decay;
 pub(crate) mod derive;
 mod inspect;
 mod reset;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::decay::{self, Decay};
 use super::{Kind, Vm};
 use crate::dirty::{PageMap, Run, push_run};
 use crate::error::{Error, Result};
@@ -64,6 +65,8 @@ pub struct ResetReport {
     pub flushed: u64,
     /// The page map was scanned for new private pages.
     pub scanned: bool,
+    /// Pages that requests no longer write and that were given back.
+    pub idle: u64,
     /// All private pages were given back.
     pub trimmed: bool,
     /// The slots were rebuilt to unlink added tables.
@@ -84,6 +87,7 @@ pub(super) struct Fork {
     usual: u64,
     strikes: u32,
     since_trim: u64,
+    decay: Decay,
     reference: Option<Reference>,
 }
 
@@ -176,9 +180,16 @@ impl Vm {
             report.trimmed = true;
             return Ok(());
         }
+        if fork.decay.is_due() {
+            report.idle = fork.give_back_idle(&self.space)?;
+        }
         restore(&self.space, &fork.snapshot, &fork.working)?;
         fork.since_trim += 1;
         fork.thread = thread;
+        if report.idle > 0 {
+            fork.faults = -1;
+            return Ok(());
+        }
         // The copy faults only where a page was swapped out since; that shows at the next reset.
         fork.faults = if report.scanned {
             sys::page_faults()
@@ -241,6 +252,7 @@ impl Snapshot {
             usual: 0,
             strikes: 0,
             since_trim: 0,
+            decay: Decay::new(),
             reference: None,
         };
         let mut vm = Vm::build(
@@ -288,6 +300,22 @@ impl Fork {
         Ok(())
     }
 
+    /// Looks which pages are still written; gives back those that are not, when it pays, and says how many.
+    fn give_back_idle(&mut self, space: &Space) -> Result<u64> {
+        let snapshot = &self.snapshot;
+        let is_changed = |page| !frame_is_restored(space, snapshot, page);
+        let idle = self.decay.look(&self.working, is_changed);
+        for run in &idle {
+            space.memory().private().discard(run.start, run.length as usize)?;
+        }
+        let count = decay::pages(&idle).count() as u64;
+        if count > 0 {
+            self.working = decay::without(&self.working, &idle);
+            self.working_pages -= count;
+        }
+        Ok(count)
+    }
+
     /// Whether this request's working set is an outlier, or it is time to learn anew. An outlier that repeats becomes usual.
     fn wants_trim(&mut self) -> bool {
         let n = self.working_pages;
@@ -304,12 +332,8 @@ impl Fork {
 /// Copies runs of pages back from the snapshot; behind its end they become zero.
 fn restore(space: &Space, snapshot: &Snapshot, runs: &[Run]) -> Result<()> {
     let (private, image) = (space.memory().private(), &snapshot.image);
-    let pages = || {
-        runs.iter()
-            .flat_map(|run| (run.start..run.start + run.length).step_by(PAGE as usize))
-    };
-    let mut following = pages().skip(1);
-    for page in pages() {
+    let mut following = decay::pages(runs).skip(1);
+    for page in decay::pages(runs) {
         let outside = Error::Broken {
             what: "the working set leaves guest memory",
         };

@@ -57,6 +57,45 @@ fn working_set_shrinks_after_a_memory_hog() {
     fork.check().unwrap();
 }
 
+#[test]
+fn pages_that_requests_stopped_writing_leave_the_working_set() {
+    let Some(host) = host() else { return };
+    let (_snapshot, mut fork) = forked(machine(&host, &COUNTER));
+    let mut alarm = patient();
+    let heavy = |fork: &mut Vm| {
+        fork.space()
+            .map(
+                0x6000_0000,
+                100,
+                Backing::Bytes(&vec![1; 100 * 4096]),
+                Protection::READ_WRITE,
+            )
+            .unwrap();
+        fork.reset().unwrap()
+    };
+    let mut light = |fork: &mut Vm| {
+        assert_eq!(fork.run(&mut alarm).unwrap(), Exit::Syscall);
+        assert_eq!(fork.registers().rax, 1);
+        fork.reset().unwrap()
+    };
+    assert!(heavy(&mut fork).pages >= 100);
+    let mut given = Vec::new();
+    for request in 0..2000 {
+        let report = light(&mut fork);
+        if report.idle > 0 {
+            given.push((request, report.idle));
+            fork.check().unwrap();
+        }
+    }
+    assert!(
+        matches!(given[..], [(request, 100..)] if request > 500),
+        "{given:?}"
+    );
+    assert!(light(&mut fork).pages < 32);
+    assert!(heavy(&mut fork).pages >= 100);
+    fork.check().unwrap();
+}
+
 /// The walker of nested paging reads tables as the guest's memory; their entries are rewound one by one and never copied.
 #[test]
 fn a_reset_copies_content_and_no_tables() {
