@@ -211,7 +211,7 @@ async function withServer(
   }
 }
 
-const LOOP = { connections: 3, seconds: 0.2, warmUp: 0.05 }
+const LOOP = { connections: 3, seconds: 1, warmUp: 0.05 }
 
 Deno.test('the closed loop asks again and again, and counts', async () => {
   await withServer(() => new Response('right'), async (served) => {
