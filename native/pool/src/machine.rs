@@ -55,6 +55,17 @@ impl Guest {
     }
 }
 
+/// The same registers, as the other crate's type has them.
+macro_rules! convert {
+    ($from:expr, $to:path) => {
+        convert!($from, $to, rax rbx rcx rdx rbp rsi rdi rsp r8 r9 r10 r11 r12 r13 r14 r15 rip rflags)
+    };
+    ($from:expr, $to:path, $($name:ident)+) => {{
+        let from = $from;
+        $to { $($name: from.$name),+ }
+    }};
+}
+
 impl seam::Machine for Guest {
     fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), seam::PageFault> {
         self.vm.space().read(address, into).map_err(fault)
@@ -127,50 +138,11 @@ impl seam::Machine for Guest {
     }
 
     fn registers(&self) -> seam::Registers {
-        let r = self.vm.registers();
-        seam::Registers {
-            rax: r.rax,
-            rbx: r.rbx,
-            rcx: r.rcx,
-            rdx: r.rdx,
-            rsi: r.rsi,
-            rdi: r.rdi,
-            rbp: r.rbp,
-            rsp: r.rsp,
-            r8: r.r8,
-            r9: r.r9,
-            r10: r.r10,
-            r11: r.r11,
-            r12: r.r12,
-            r13: r.r13,
-            r14: r.r14,
-            r15: r.r15,
-            rip: r.rip,
-            rflags: r.rflags,
-        }
+        convert!(self.vm.registers(), seam::Registers)
     }
 
-    fn set_registers(&mut self, r: &seam::Registers) {
-        self.vm.set_registers(&Registers {
-            rax: r.rax,
-            rbx: r.rbx,
-            rcx: r.rcx,
-            rdx: r.rdx,
-            rsi: r.rsi,
-            rdi: r.rdi,
-            rbp: r.rbp,
-            rsp: r.rsp,
-            r8: r.r8,
-            r9: r.r9,
-            r10: r.r10,
-            r11: r.r11,
-            r12: r.r12,
-            r13: r.r13,
-            r14: r.r14,
-            r15: r.r15,
-            rip: r.rip,
-            rflags: r.rflags,
-        });
+    fn set_registers(&mut self, registers: &seam::Registers) {
+        self.vm.set_registers(&convert!(registers, Registers));
     }
 
     fn fs_base(&self) -> u64 {
