@@ -1,18 +1,22 @@
 /**
  * Gathers the framework for the emulated machine: `deno run -A native/hwtest/framework.ts FOLDER` puts into FOLDER
  *
- * - `mayfly/`: the sources, the test with what it imports, and the native library, built for this machine as users build it;
+ * - `mayfly/`: the sources, the test with what it imports, and the native library and the small guest, built for this machine as
+ *   users build them (without the guest where its tools are missing, which it says);
  * - `deno/`: the DENO_DIR with the npm packages that these import.
  *
  * The image has no network and no cargo: what is missing there fails.
  */
 import { basename, dirname, fromFileUrl, join } from '@std/path'
-import { buildLibrary, CRATES } from '../../src/isolate/ffi/build.ts'
+import { buildLibrary, LIBRARY } from '../../src/isolate/ffi/build.ts'
+import type { Artifact } from '../../src/isolate/ffi/cargo_build.ts'
+import { buildCoreGuest, CORE_GUEST } from '../../src/isolate/ffi/core_build.ts'
+import { IsolationUnavailableError } from '../../src/isolate/ffi/errors.ts'
 
 const ROOT = fromFileUrl(new URL('../..', import.meta.url))
 /** Relative to the root; `checks` runs it. */
 const TEST = 'tests/isolated/loopback_test.ts'
-const LISTED = ['mod.ts', 'deno.json', 'src', 'tests/isolated', 'native/Cargo.toml', 'native/Cargo.lock']
+const LISTED = ['mod.ts', 'deno.json', 'src', 'tests/isolated', 'native/guest-core/web']
 
 /** The part of `deno info --json` that is used here. */
 interface ModuleGraph {
@@ -28,19 +32,31 @@ interface NpmPackage {
 
 async function main(folder: string): Promise<void> {
   const sources = join(folder, 'mayfly')
-  const paths = [
-    ...LISTED,
-    ...CRATES.flatMap((crate) => ['Cargo.toml', 'build.rs', 'src'].map((name) => `native/${crate}/${name}`)),
-  ]
+  const paths = [...LISTED]
   await cachePackages()
   const graph = JSON.parse(await deno(['info', '--json', TEST])) as ModuleGraph
   for (const { local } of graph.modules) {
     if (local?.startsWith(ROOT)) paths.push(local.slice(ROOT.length))
   }
   for (const path of paths) await copy(join(ROOT, path), join(sources, path))
-  const library = await buildLibrary()
-  await copy(library, join(sources, 'native/target/release/mayfly', basename(library)))
+  await copyBuilt(LIBRARY, await buildLibrary(), sources)
+  const guest = await buildCoreGuest().catch(skipGuest)
+  if (guest !== undefined) await copyBuilt(CORE_GUEST, guest, sources)
   await copyPackages(graph, join(folder, 'deno'))
+}
+
+/** Copies what was built, to where it is looked for there, and its sources, by whose hash it is found. */
+async function copyBuilt({ sources, workspace }: Artifact, built: string, target: string): Promise<void> {
+  for (const source of sources) {
+    const path = join('native', source.replace(/[/?]$/, ''))
+    await copy(join(ROOT, path), join(target, path))
+  }
+  await copy(built, join(target, 'native', workspace, 'target/release/mayfly', basename(built)))
+}
+
+function skipGuest(error: unknown): undefined {
+  if (!(error instanceof IsolationUnavailableError)) throw error
+  console.error(`SKIPPED: the small guest: ${error.message}`)
 }
 
 async function cachePackages(): Promise<void> {

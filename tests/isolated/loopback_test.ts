@@ -5,7 +5,7 @@
 import { assertEquals } from '@std/assert'
 import { type LifecycleEvent, Router } from '@mayfly/mayfly'
 import { fromFileUrl } from '@std/path'
-import { testIsolated } from './fixture.ts'
+import { type Runtime, RUNTIMES, testIn } from './fixture.ts'
 import { listen } from '../listening.ts'
 
 const START_MS = 600_000
@@ -16,26 +16,28 @@ interface Answer {
   readonly uuid: string
 }
 
-testIsolated('over a socket, each request meets a fresh module and fresh chance', async () => {
-  await serve(async (origin, events) => {
-    await untilStarted(origin)
-    const answers: Answer[] = []
-    for (let i = 0; i < 5; i++) {
-      const response = await fetch(origin)
-      const text = await response.text()
-      assertEquals(response.status, 200, `${text}\n${JSON.stringify(events)}`)
-      answers.push(JSON.parse(text))
-    }
-    assertEquals(answers.map(({ count }) => count), [1, 1, 1, 1, 1])
-    assertEquals(new Set(answers.map(({ random }) => random)).size, 5)
-    assertEquals(new Set(answers.map(({ uuid }) => uuid)).size, 5)
-    // An endless loop is stopped, and its neighbour is answered as before.
-    const spun = await fetch(`${origin}/spin`)
-    assertEquals([spun.status, (await spun.text()).length > 0], [504, true])
-    const { count } = await (await fetch(origin)).json()
-    assertEquals(count, 1)
+for (const runtime of RUNTIMES) {
+  testIn(runtime)('over a socket, each request meets a fresh module and fresh chance', async () => {
+    await serve(runtime, async (origin, events) => {
+      await untilStarted(origin)
+      const answers: Answer[] = []
+      for (let i = 0; i < 5; i++) {
+        const response = await fetch(origin)
+        const text = await response.text()
+        assertEquals(response.status, 200, `${text}\n${JSON.stringify(events)}`)
+        answers.push(JSON.parse(text))
+      }
+      assertEquals(answers.map(({ count }) => count), [1, 1, 1, 1, 1])
+      assertEquals(new Set(answers.map(({ random }) => random)).size, 5)
+      assertEquals(new Set(answers.map(({ uuid }) => uuid)).size, 5)
+      // An endless loop is stopped, and its neighbour is answered as before.
+      const spun = await fetch(`${origin}/spin`)
+      assertEquals([spun.status, (await spun.text()).length > 0], [504, true])
+      const { count } = await (await fetch(origin)).json()
+      assertEquals(count, 1)
+    })
   })
-})
+}
 
 /** Asks as a patient client does, until the machines have booted. */
 async function untilStarted(origin: string): Promise<void> {
@@ -48,13 +50,16 @@ async function untilStarted(origin: string): Promise<void> {
 }
 
 /** Serves `routes/loopback` while `run` works. */
-async function serve(run: (origin: string, events: LifecycleEvent[]) => Promise<void>): Promise<void> {
+async function serve(
+  runtime: Runtime,
+  run: (origin: string, events: LifecycleEvent[]) => Promise<void>,
+): Promise<void> {
   const router = new Router({
     routesDir: fromFileUrl(new URL('./routes/loopback', import.meta.url)),
     hotReload: false,
     requestTimeoutMs: 0,
     drainMs: 1000,
-    isolate: { vms: 1 },
+    isolate: { vms: 1, runtime },
   })
   const events: LifecycleEvent[] = []
   router.on('isolate:*', (event) => void events.push(event))
