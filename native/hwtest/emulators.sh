@@ -26,7 +26,7 @@ start_qemu() { # NPT
 
 # The kernel's command line: errors and worse to the first port, and the words that init reads.
 command_line() { # NPT
-  echo "console=ttyS0,115200 loglevel=4 panic=-1 oops=panic hwtest.npt=$1 hwtest.once=$once hwtest.slowness=$slowness hwtest.limit=$program_limit hwtest.budget=$budget hwtest.filter=$filter"
+  echo "console=ttyS0,115200 loglevel=4 panic=-1 oops=panic no_timer_check hwtest.npt=$1 hwtest.once=$once hwtest.slowness=$slowness hwtest.limit=$program_limit hwtest.budget=$budget hwtest.filter=$filter"
 }
 
 # Unpacks Bochs and what makes a CD that boots. Sets $bochs, a tree, and $bochs_libraries.
