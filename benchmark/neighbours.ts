@@ -1,68 +1,60 @@
 /**
- * `deno run -A benchmark/neighbours.ts [seconds]`: how long neighbours wait while an attacker hammers a machine. A neighbour asks
- * `/hello` a hundred times a second, whether it was answered or not (open loop: a late answer does not hide the wait of the next
- * ones); each attacker asks for one hostile thing after another on four connections. Writes `results/neighbours.json`.
+ * `deno run -A benchmark/neighbours.ts [rounds] [seconds]`: how long neighbours wait while an attacker hammers a machine. Writes
+ * `results/neighbours.json`.
+ *
+ * A neighbour asks for `/hello` a hundred times a second, whether it was answered or not (open loop: a late answer does not hide
+ * the wait of the next ones), and is timed at its own end. Beside it, in a process of its own, one attacker asks for one hostile
+ * thing after another on four connections. In each round the neighbour is alone twice and then beside each attacker for so many
+ * seconds: what else the machine has to do meets all of them alike, and the rounds are taken together. Server, attacker and
+ * neighbour share the cores.
  */
 import { fromFileUrl } from '@std/path'
 import { describeMachine } from './machine.ts'
-import { Durations } from './soak/durations.ts'
+import { Tally, toRows, toText } from './neighbours/rows.ts'
 import { HOSTILE, type Kind } from './soak/kinds.ts'
-import { ask, type SoakServer, startSoakServer } from './soak/server.ts'
+import { ask, startSoakServer } from './soak/server.ts'
 
-/** The neighbour's milliseconds beside one attacker; `null` is nobody, or one who asks for what is harmless. */
-interface Row {
-  readonly attacker: string
-  readonly attacks: number
-  readonly count: number
-  readonly p50: number
-  readonly p99: number
-  readonly most: number
-  readonly wrong: number
-}
-
-const ALONE = 'nobody'
 /** An attacker's share of the machine is that of any busy client: this one does no harm. */
 const BUSY: Kind = { name: 'a busy neighbour', path: '/count?id=1', status: 200 }
 const PERIOD_MS = 10
 const ATTACKING_CONNECTIONS = 4
 /** The first attacks of a kind may hold every machine once: nobody knows them yet. */
-const LEAD_MS = 2000
+const LEAD_MS = 500
+/** Rest between attackers, for what the one before left to be done. */
+const REST_MS = 100
 
-async function main(seconds: number): Promise<void> {
+async function main(rounds: number, seconds: number): Promise<void> {
   const server = await startSoakServer()
   try {
-    await watch(server, null, 2)
-    const rows = [await watch(server, null, seconds)]
-    for (const attacker of [BUSY, ...HOSTILE]) rows.push(await watch(server, attacker, seconds))
-    rows.push(await watch(server, null, seconds))
-    print(rows)
+    const [alone, ...beside] = [new Tally('nobody'), ...[BUSY, ...HOSTILE].map(({ name }) => new Tally(name))]
+    await watch(server.origin, new Tally('warm-up'), 2)
+    for (let round = 0; round < rounds; round++) {
+      for (let i = 0; i < 2; i++) await watch(server.origin, alone, seconds)
+      for (const [i, { path }] of [BUSY, ...HOSTILE].entries()) {
+        await using attacker = await startAttacker(server.origin, path)
+        await sleep(LEAD_MS)
+        await watch(server.origin, beside[i], seconds)
+        beside[i].attacks += await attacker.stop()
+      }
+    }
+    const rows = toRows([alone, ...beside])
+    console.log(toText(rows))
     const results = fromFileUrl(new URL('./results/neighbours.json', import.meta.url))
-    const report = { date: new Date().toISOString(), machine: describeMachine(), seconds, rows }
+    const report = { date: new Date().toISOString(), machine: describeMachine(), rounds, seconds, rows }
     await Deno.writeTextFile(results, `${JSON.stringify(report, null, 2)}\n`)
   } finally {
     await server.stop()
   }
 }
 
-/** Asks as a neighbour for so many seconds beside an attacker. */
-async function watch({ origin }: SoakServer, attacker: Kind | null, seconds: number): Promise<Row> {
-  let over = false
-  let attacks = 0
-  const attack = async () => {
-    while (!over && attacker !== null) {
-      await ask(origin + attacker.path)
-      attacks++
-    }
-  }
-  const attacking = Array.from({ length: ATTACKING_CONNECTIONS }, attack)
-  if (attacker !== null) await sleep(LEAD_MS)
-  const durations = new Durations()
-  let wrong = 0
+/** Asks as a neighbour for so many seconds. */
+async function watch(origin: string, tally: Tally, seconds: number): Promise<void> {
+  await sleep(REST_MS)
   const one = async (id: number) => {
     const start = performance.now()
     const { status, text } = await ask(`${origin}/hello?id=${id}`)
-    durations.add(performance.now() - start)
-    if (status !== 200 || text !== JSON.stringify({ id: String(id), calls: 1 })) wrong++
+    tally.durations.add(performance.now() - start)
+    if (status !== 200 || text !== JSON.stringify({ id: String(id), calls: 1 })) tally.wrong++
   }
   const asked: Promise<void>[] = []
   const begin = performance.now()
@@ -73,28 +65,37 @@ async function watch({ origin }: SoakServer, attacker: Kind | null, seconds: num
     asked.push(one(asked.length))
   }
   await Promise.all(asked)
-  over = true
-  await Promise.all(attacking)
-  return {
-    attacker: attacker?.name ?? ALONE,
-    attacks,
-    count: durations.count,
-    p50: durations.quantile(0.5),
-    p99: durations.quantile(0.99),
-    most: durations.most,
-    wrong,
-  }
 }
 
-function print(rows: readonly Row[]): void {
-  const alone = rows.filter(({ attacker }) => attacker === ALONE)
-  const base = Math.max(...alone.map(({ p99 }) => p99))
-  console.log('neighbour beside           attacks    p50 ms    p99 ms   most ms   p99 to alone')
-  for (const { attacker, attacks, p50, p99, most, wrong } of rows) {
-    const numbers = [p50, p99, most].map((ms) => ms.toFixed(2).padStart(10)).join('')
-    const words = wrong === 0 ? '' : `  ${wrong} WRONG`
-    const ratio = (p99 / base).toFixed(2).padStart(15)
-    console.log(`${attacker.padEnd(24)}${String(attacks).padStart(10)}${numbers}${ratio}${words}`)
+/** An attacker that has had its first answers. `stop` gives how many it had. */
+interface Attacker extends AsyncDisposable {
+  stop(): Promise<number>
+}
+
+async function startAttacker(origin: string, path: string): Promise<Attacker> {
+  const program = fromFileUrl(new URL('./neighbours/attack.ts', import.meta.url))
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ['run', '--allow-net', '--no-check', program, origin, path, String(ATTACKING_CONNECTIONS)],
+    stdin: 'piped',
+    stdout: 'piped',
+  }).spawn()
+  const output = child.stdout.pipeThrough(new TextDecoderStream()).getReader()
+  const { value } = await output.read()
+  if (value !== 'ready\n') throw new Error(`Cannot attack ${path}: the attacker says ${value}, want ready`)
+  let isOver = false
+  const end = async () => {
+    if (isOver) return
+    isOver = true
+    await child.stdin.close()
+    await child.status
+  }
+  return {
+    async stop() {
+      const count = output.read()
+      await end()
+      return Number((await count).value)
+    },
+    [Symbol.asyncDispose]: end,
   }
 }
 
@@ -102,4 +103,4 @@ function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
-if (import.meta.main) await main(Number(Deno.args[0] ?? 10))
+if (import.meta.main) await main(Number(Deno.args[0] ?? 5), Number(Deno.args[1] ?? 2))
