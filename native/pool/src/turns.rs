@@ -12,11 +12,14 @@
 //! Shares of the core stay the same, and turns may become shorter again without a privilege, which a worse nice value may not.
 
 use std::mem;
+use std::thread::yield_now;
 
 /// Turns of a thread that runs machines, in nanoseconds: longer than the usual ones of up to 8 cores or more.
 const MACHINE_NS: u64 = 6_000_000;
 /// Longest turns that the scheduler grants.
 const LONG_NS: u64 = 100_000_000;
+/// Shortest ones.
+const SHORT_NS: u64 = 100_000;
 
 /// `struct sched_attr`, first version (linux/sched/types.h).
 #[repr(C)]
@@ -43,9 +46,16 @@ pub(crate) struct Turns {
 
 impl Turns {
     /// From now on they are as long as may be. A scheduler that knows no such thing is left alone.
+    ///
+    /// Who woke up before with turns of the same length waits for the end of this one (up to 6 ms, and a tick): it comes first now.
+    /// Giving up a turn costs what is left of it, so it is given up as a short one.
     pub fn lengthen(&mut self) {
         if self.usual.is_none() {
-            self.usual = set_turns(LONG_NS);
+            self.usual = set_turns(SHORT_NS);
+            if self.usual.is_some() {
+                yield_now();
+                set_turns(LONG_NS);
+            }
         }
     }
 
