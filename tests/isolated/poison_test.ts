@@ -11,7 +11,7 @@ const IN_CORE: Readonly<Record<string, readonly number[]>> = {
   every_function: [500],
   read_stdin: [500],
   wasm_loop: [500],
-  // The engine has no waits that do not block.
+  // There is no waitAsync.
   shared_memory: [500],
 }
 

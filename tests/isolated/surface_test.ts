@@ -23,6 +23,7 @@ const MISSING = {
   compression: 'CompressionStream',
   key: 'crypto.subtle.generateKey',
   hmac: 'crypto.subtle.importKey',
+  wait: 'Atomics.waitAsync',
   import_node: 'node:fs',
   import_url: 'https://localhost/x.js',
 }

@@ -68,7 +68,7 @@ function suite(runtime: Runtime): void {
     assertEquals(first.status, 200)
     const clean = JSON.parse(first.text)
     assertEquals(clean.env, 'from the host')
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < 3; round++) {
       const { status, text } = await site.ask('/dirt', { method: 'POST' })
       assertEquals(status, 200, text)
       const { before, after } = JSON.parse(text)

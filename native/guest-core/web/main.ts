@@ -1,4 +1,5 @@
 /** The entry of the surface's bundle: runs before the program, and before any code of the user. */
+import { installAtomics } from './atomics.ts'
 import { installSurface } from './globals.ts'
 import { trustedHeaders } from './headers.ts'
 import { type Host, setHost } from './host.ts'
@@ -27,3 +28,4 @@ host.trustedHeaders = trustedHeaders
 setHost(host)
 for (const name of ENGINE_EXTRAS) Reflect.deleteProperty(globalThis, name)
 installSurface(globalThis)
+installAtomics()

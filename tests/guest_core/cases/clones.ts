@@ -1,6 +1,18 @@
 import { type Cases, caught } from './case.ts'
 
 export const CLONES: Cases = {
+  'Atomics: notify where nobody waits': (web) => {
+    const cells = new Int32Array(new SharedArrayBuffer(8))
+    return [
+      Atomics.add(cells, 0, 5),
+      Atomics.notify(cells, 0),
+      Atomics.notify(cells, 1, 3),
+      Atomics.notify(new BigInt64Array(1), 0),
+      Atomics.wait(cells, 0, 0, 5),
+      caught(web, () => Atomics.notify(cells, 2)),
+      caught(web, () => Atomics.notify(new Uint8Array(8) as never, 0)),
+    ]
+  },
   'structuredClone: simple values': ({ structuredClone }) =>
     [undefined, null, true, 1.5, NaN, -0, 'é', 10n].map((value) => structuredClone(value)),
   'structuredClone: objects and arrays': ({ structuredClone }) => {
