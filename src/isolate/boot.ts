@@ -33,8 +33,8 @@ const HANDLER_MS = 500
 const WARMUP_MS = 20_000
 /** Runs of each frame before the modules are renewed for the first time. */
 const EARLY_RUNS = 4
-/** Runs of each frame where nothing gets quicker by running: it finds what is set up at first use, and no more. */
-const INTERPRETED_RUNS = 8
+/** Runs of each frame where nothing gets quicker by running: they find what is set up at first use, and leave little garbage. */
+const INTERPRETED_RUNS = 2
 /** How many times longer the second warm-up is. */
 const LONGER = 3
 /** A run in a fork is as warm as before within this factor, and this many microseconds for what a fork costs. */
@@ -72,7 +72,12 @@ async function bootSurvivors(
   for (;;) {
     const steps = toSteps(plan, warmup, times)
     try {
-      const spec = { ...toLoadSpec(plan, base), warmup: steps.map(({ frame }) => frame) }
+      const spec = {
+        ...toLoadSpec(plan, base),
+        warmup: steps.map(({ frame }) => frame),
+        // What a warm-up leaves in memory; without one that costs more than it gives.
+        ...(warmup.length === 0 ? {} : { last: encodeControl({ control: 'settle' }) }),
+      }
       return { native: await NativeProgram.boot(library, spec), warmup }
     } catch (error) {
       if (!(error instanceof BootError) || error.entry === null || warmup.length === 0) throw error
@@ -118,12 +123,15 @@ function toSteps(plan: Program, warmup: readonly Warmup[], times: number): Step[
   const isCompiled = plan.options.runtime === 'deno'
   const countOf = ({ count }: Warmup) => isCompiled ? count : Math.min(count, INTERPRETED_RUNS)
   const isApp = ({ handler }: Warmup) => plan.handlers[handler].method === null
-  return [
-    describe,
-    // Where nothing is optimised there is nothing to be given up.
-    ...(isCompiled ? [toControl({ control: 'exercise' }, 1)] : []),
+  // Where nothing is optimised there is nothing to be given up.
+  const early = [
+    toControl({ control: 'exercise' }, 1),
     ...warmup.map((entry) => toStep(entry, Math.min(entry.count, EARLY_RUNS), 2, false)),
     toControl({ control: 'renew', seed: createSeed() }, 3),
+  ]
+  return [
+    describe,
+    ...(isCompiled ? early : []),
     ...warmup.map((entry) => toStep(entry, countOf(entry) * times, 4, isFirst(entry))),
     toControl({ control: 'renew', seed: createSeed() }, 5),
     ...warmup.filter(isApp).map((entry) => toStep(entry, 1, 6, false)),

@@ -24,6 +24,7 @@ const SPEC: ProgramSpec = {
   },
   warmup: [{ frame: new Uint8Array([9, 9]), runs: 3, group: 2, tell: true }],
   draws: true,
+  last: new Uint8Array([8]),
   clockUs: 5,
 }
 
@@ -46,6 +47,7 @@ Deno.test('encodeSpec writes each item with its tag and length', () => {
     ],
     ['warmup', '\x03\0\0\0\x02\0\0\0\x01\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\t\t'],
     ['draws', ''],
+    ['last', '\b'],
   ])
 })
 

@@ -55,8 +55,10 @@ numbers! {
         /// Microseconds u32 by which the program's clocks move on, up to a second; exact without it.
         Clock = 12 "clock",
         /// Handle u32 of a program that waits to be told what to load, and the request frame that tells it. Without it the program
-        /// boots by itself; with it there are files, mounts, limits, warm-up and draws only.
+        /// boots by itself; with it there are files, mounts, limits, warm-up, draws and last only.
         Base = 13 "base",
+        /// A request frame whose answer is dropped, after all else and before the snapshot.
+        Last = 14 "last",
     }
 }
 
@@ -76,6 +78,7 @@ impl Tag {
             Tag::Draws,
             Tag::Clock,
             Tag::Base,
+            Tag::Last,
         ];
         all.into_iter().find(|t| *t as u32 == n)
     }
@@ -151,6 +154,7 @@ fn to_load(spec: Spec, frame: Vec<u8>) -> Result<Load, Fault> {
     let Spec {
         mounts,
         draws,
+        last,
         limits,
         ..
     } = spec;
@@ -168,6 +172,7 @@ fn to_load(spec: Spec, frame: Vec<u8>) -> Result<Load, Fault> {
             mounts,
             frame,
             draws,
+            last,
             limits,
         }),
     }
@@ -193,6 +198,10 @@ fn add_item(spec: &mut Spec, entries: &mut Vec<Entry>, tag: Tag, payload: &[u8])
         Tag::Warmup => entries.push(warmup(payload)?),
         Tag::Draws if payload.is_empty() => spec.draws = true,
         Tag::Draws => return Err(wrong("a draws item with bytes, want an empty one")),
+        Tag::Last => {
+            check_frame(payload)?;
+            spec.last = Some(payload.to_vec());
+        }
         Tag::Clock => spec.clock_grain_ns = clock(payload)?,
         Tag::Base => return Err(wrong("a base among what it has, want it by itself")),
     }

@@ -81,6 +81,7 @@ pub fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Error>> {
         folder,
         writable: Some("/tmp".into()),
         draws: false,
+        last: None,
         clock_grain_ns: 0,
         limits: Limits {
             memory_bytes: options.memory.unwrap_or(1024) << 20,

@@ -28,6 +28,12 @@ pub(crate) fn framed(limits: &Limits) -> OutputMode {
     })
 }
 
+/// What is done behind the warm-up.
+pub(crate) struct Ending<'a> {
+    pub draws: bool,
+    pub last: Option<&'a [u8]>,
+}
+
 /// A machine whose program is not there yet, on a thread that is under its filter from now on.
 pub(crate) struct Booting {
     running: Running,
@@ -71,7 +77,7 @@ impl Booting {
         mut self,
         kept: Kept<'_>,
         limits: &Limits,
-        draws: bool,
+        ending: Ending<'_>,
         warmup: &mut Warmup,
     ) -> Result<Program, BootError> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -92,8 +98,11 @@ impl Booting {
             last = Some((answer, thread_cpu_ns() - start));
             report.warmup_requests += 1;
         }
-        if draws {
+        if ending.draws {
             self.draw_to_seed()?;
+        }
+        if let Some(frame) = ending.last {
+            self.ask(frame.to_vec(), u64::MAX)?;
         }
         report.warmup_ns = monotonic_ns() - booted;
         report.exits = self.running.exits;

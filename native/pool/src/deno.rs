@@ -49,6 +49,7 @@ pub fn deno_spec(binary: &Path, bundle: Vec<u8>, limits: Limits) -> Spec {
         folder: "/app".into(),
         writable: None,
         draws: false,
+        last: None,
         clock_grain_ns: 0,
         limits,
     }

@@ -6,7 +6,7 @@ use mayfly_linux::action::Action;
 use mayfly_linux::kernel::{Kernel, Request, Snapshot as KernelSnapshot};
 use mayfly_vmm::{Holdings, Host, Snapshot, monotonic_ns};
 
-use crate::booting::{Booting, framed};
+use crate::booting::{Booting, Ending, framed};
 use crate::clock::{ClockSource, fresh_seed};
 use crate::confined::{Shelf, on_vm_thread};
 use crate::machine::Guest;
@@ -64,6 +64,8 @@ pub struct Load {
     pub frame: Vec<u8>,
     /// As in [`Spec`].
     pub draws: bool,
+    /// As in [`Spec`].
+    pub last: Option<Vec<u8>>,
     /// As in [`Spec`]; memory includes that of the base.
     pub limits: Limits,
 }
@@ -103,7 +105,11 @@ impl Program {
         let clock = ClockSource::new(host, spec.clock_grain_ns)?;
         let mut booting = Booting::new(running, clock, &spec.limits, begin)?;
         booting.run_to_idle(Action::Resume, u64::MAX)?;
-        booting.finish(kept, &spec.limits, spec.draws, warmup)
+        let ending = Ending {
+            draws: spec.draws,
+            last: spec.last.as_deref(),
+        };
+        booting.finish(kept, &spec.limits, ending, warmup)
     }
 
     /// Loads a program into a machine that continues from `base`, which waits for it, and goes on as [`Program::boot`] does. Pages
@@ -130,7 +136,11 @@ impl Program {
         let kept = shelf.keep(Holdings::of_machine(running.guest.vm()));
         let mut booting = Booting::new(running, base.clock, &load.limits, begin)?;
         booting.load(load.frame.clone())?;
-        booting.finish(kept, &load.limits, load.draws, warmup)
+        let ending = Ending {
+            draws: load.draws,
+            last: load.last.as_deref(),
+        };
+        booting.finish(kept, &load.limits, ending, warmup)
     }
 
     /// Tells programs apart; never used twice.

@@ -25,6 +25,8 @@ pub struct Spec {
     /// next number asks the kernel for a fresh seed, in every request anew. Without it a generator inside of the program
     /// repeats itself after every reset.
     pub draws: bool,
+    /// A request whose answer is dropped, after all else and before the snapshot.
+    pub last: Option<Vec<u8>>,
     /// Nanoseconds by which its clocks move on; 0 or 1: exact. Coarse clocks cost a system call for each reading.
     pub clock_grain_ns: u64,
     /// Bounds.

@@ -77,6 +77,7 @@ export const SPEC_TAGS = {
   draws: 11,
   clock: 12,
   base: 13,
+  last: 14,
 } as const
 
 /** Size of a completion, in bytes. */

@@ -40,6 +40,8 @@ interface CommonSpec {
   readonly warmup?: readonly WarmupFrame[]
   /** The program answers draw frames: its generators are brought to their next seed before the snapshot. */
   readonly draws?: boolean
+  /** A frame that the program answers after all else, before the snapshot; nobody hears the answer. */
+  readonly last?: Uint8Array
 }
 
 /** A program to boot. */
@@ -127,6 +129,7 @@ export function encodeSpec(spec: ProgramSpec | LoadSpec): Uint8Array<ArrayBuffer
     add('warmup', numbers(runs, group, marks, timeoutMs, budgetMs), frame)
   }
   if (spec.draws === true) add('draws')
+  if (spec.last !== undefined) add('last', spec.last)
   return join(items)
 }
 

@@ -8,7 +8,8 @@ interface CoreHost {
   log(bytes: Uint8Array): number
   exit(code: number): never
   limitMemory(bytes: number): void
-  collect(): void
+  settleBase(): void
+  settleProgram(): void
   inspect(value: unknown): string
   explain(error: unknown): string | undefined
   encode(text: string): Uint8Array
@@ -28,7 +29,7 @@ const coreHost: GuestHost = {
   log,
   exit: core.exit,
   limitMemory: (bytes) => core.limitMemory(bytes + OWN_BYTES),
-  collect: core.collect,
+  settle: (of) => of === 'base' ? core.settleBase() : core.settleProgram(),
   inspect: (value) => core.inspect(value),
   explain: (error) => core.explain(error),
   onIdle: core.onIdle,

@@ -14,8 +14,11 @@ export interface GuestHost {
   exit(code: number): never
   /** Sets how many bytes a request may have in memory, where the runtime can tell before the machine does. */
   limitMemory(bytes: number): void
-  /** Frees what nothing refers to, where a runtime does not do that well by itself. */
-  collect(): void
+  /**
+   * Makes ready for the instant at which a snapshot is taken: garbage is gone, and what comes lies apart from what is there, so that a
+   * snapshot keeps, and a program writes, few pages. A base settles before it waits, a program after its warm-up.
+   */
+  settle(of: 'base' | 'program'): void
   /** A value as the console shows it. */
   inspect(value: unknown): string
   /** What the message of an error leaves out; undefined for most. */

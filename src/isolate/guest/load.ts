@@ -10,6 +10,7 @@ import { drawNatively, seed } from './random.ts'
  * no other's. The program reads the next frame; one that cannot be loaded ends the guest.
  */
 export function awaitProgram(): void {
+  host.settle('base')
   for (;;) {
     const frame = readRequestFrame()
     if (frame === null) host.exit(0)

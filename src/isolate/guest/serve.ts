@@ -165,12 +165,15 @@ async function control(guest: Guest, head: ControlHead): Promise<void> {
     await exercise(guest)
     return answerControl({})
   }
+  if (head.control === 'settle') {
+    host.settle('program')
+    return answerControl({})
+  }
   if (head.control === 'renew') {
     seed(head.seed)
     guest.entry.renew()
     guest.handlers = await loadHandlers(guest.entry)
   }
-  host.collect()
   const handlers = guest.handlers.map(({ name, error }) => error === undefined ? { name } : { name, error })
   answerControl({ handlers })
 }

@@ -46,6 +46,7 @@ fn whole() -> Vec<u8> {
         item(Tag::Mount, &two("/program", b"/bin/true")),
         item(Tag::File, &two("/app/main.js", b"1 + 1\0")),
         item(Tag::Draws, b""),
+        item(Tag::Last, &frame()),
         item(Tag::Clock, &100u32.to_le_bytes()),
         item(Tag::Limits, &limits.concat()),
         item(Tag::Warmup, &[&warm[..], &frame()].concat()),
@@ -63,6 +64,7 @@ fn decode_gives_every_item() {
     assert_eq!(spec.arguments, ["program", "-v"]);
     assert_eq!(spec.environment, ["A=b"]);
     assert!(spec.draws);
+    assert_eq!(spec.last, Some(frame()));
     assert_eq!(spec.clock_grain_ns, 100_000);
     assert_eq!(spec.writable.as_deref(), Some("/tmp"));
     assert_eq!(spec.mounts[0], Mount::host("/program", "/bin/true"));
@@ -96,6 +98,7 @@ fn loaded(more: &[u8]) -> Vec<u8> {
         &item(Tag::Base, &base),
         &item(Tag::File, &two("/program.js", b"1")),
         &item(Tag::Draws, b""),
+        &item(Tag::Last, &frame()),
         more,
     ]
     .concat()
@@ -108,6 +111,7 @@ fn decode_gives_what_a_base_is_to_load() {
             assert_eq!(load.frame, frame());
             assert_eq!(load.mounts, [Mount::bytes("/program.js", *b"1")]);
             assert!(load.draws);
+            assert_eq!(load.last, Some(frame()));
         }
         other => panic!("{other:?}"),
     }

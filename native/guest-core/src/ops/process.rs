@@ -48,10 +48,22 @@ pub fn op_mayfly_memory_limit(bytes: f64) {
     crate::memory::set_limit(bytes as usize);
 }
 
-/// Frees what nothing refers to any more, so that the snapshot is small and the next collection far off.
+/// What a program may take before its garbage is looked for: a collection writes to every object, those of the base as well.
+const UNCOLLECTED: usize = 1 << 20;
+
+/// Keeps the next collection far off.
 #[op2(fast)]
-pub fn op_mayfly_collect(isolate: &mut v8::Isolate) {
+pub fn op_mayfly_settle_program(isolate: &mut v8::Isolate) {
+    if crate::memory::grown() > UNCOLLECTED {
+        isolate.low_memory_notification();
+    }
+}
+
+/// Makes what comes lie apart from what is there, garbage gone: the last thing before the instant from which many programs go on.
+#[op2(fast)]
+pub fn op_mayfly_settle_base(isolate: &mut v8::Isolate) {
     isolate.low_memory_notification();
+    crate::memory::fill_holes();
 }
 
 /// The variables of the environment, as pairs.

@@ -34,6 +34,7 @@ fn load(base: &Arc<Program>, source: String) -> Result<Arc<Program>, BootError> 
         mounts: vec![Mount::bytes(PROGRAM, source)],
         frame: frame(&format!("{{\"control\":\"load\",\"name\":\"{PROGRAM}\"}}")),
         draws: true,
+        last: None,
         limits: limits(),
     };
     // Nothing that counts: this guest keeps what its warm-up left.

@@ -25,6 +25,7 @@ fn load_of(secret: &str) -> Load {
         )],
         frame: frame("load", b""),
         draws: false,
+        last: None,
         limits: spec("").limits,
     }
 }

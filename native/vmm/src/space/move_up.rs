@@ -4,7 +4,7 @@ use super::Space;
 use super::frame_set::FrameSet;
 use super::rewind::Frozen;
 use crate::error::{Error, Result};
-use crate::layout::{LOW_END, PAGE, PML4};
+use crate::layout::{FILES, LOW_END, PAGE, PML4};
 use crate::memory::Memory;
 use crate::pte::Pte;
 
@@ -16,6 +16,8 @@ struct Moving<'a> {
     end: u64,
     /// Free frames behind it, the lowest last.
     free: Vec<u64>,
+    /// Mapped frames behind it that hold zeros.
+    zeros: Vec<u64>,
 }
 
 impl Space {
@@ -36,12 +38,18 @@ impl Space {
 
     /// Moves every frame among `changed` that a table leads to behind `end`, with the tables that lead there, so that what is
     /// left below `end` is the base's, byte for byte. The low 64 KiB stay where they are. `free` lists frames behind `end` that
-    /// are free and hold zeros; those that are not used come back. No vCPU may run on these tables.
+    /// are free and hold zeros. Gives the mapped frames behind `end` that hold zeros, which need no memory. No vCPU may run on these
+    /// tables.
     pub(crate) fn move_up(&mut self, changed: &FrameSet, end: u64, mut free: Vec<u64>) -> Result<Vec<u64>> {
         free.sort_unstable_by(|a, b| b.cmp(a));
-        let mut moving = Moving { changed, end, free };
+        let mut moving = Moving {
+            changed,
+            end,
+            free,
+            zeros: Vec::new(),
+        };
         self.move_below(PML4, 4, &mut moving)?;
-        Ok(moving.free)
+        Ok(moving.zeros)
     }
 
     /// Moves what a table leads to; true if its entries changed.
@@ -58,6 +66,9 @@ impl Space {
             } else {
                 moving.changed.contains(frame)
             };
+            if level == 1 && (moving.end..FILES).contains(&frame) && self.is_zero(frame)? {
+                moving.zeros.push(frame);
+            }
             if !changed || !(LOW_END..moving.end).contains(&frame) {
                 continue;
             }
@@ -84,6 +95,12 @@ impl Space {
                 what: "no room behind the base for a frame of it",
             }),
         }
+    }
+
+    fn is_zero(&self, frame: u64) -> Result<bool> {
+        let mut page = [0; PAGE as usize];
+        self.memory.read(frame, 0, &mut page)?;
+        Ok(page == [0; PAGE as usize])
     }
 
     /// A frame of zeros needs no page of the file.

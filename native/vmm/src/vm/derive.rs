@@ -123,7 +123,9 @@ impl Boot {
         free.sort_unstable();
         let before_file = end - LOW_END;
         self.punch(&free, before_file)?;
-        space.move_up(&changed, end, free)?;
+        let mut zeros = space.move_up(&changed, end, free)?;
+        zeros.sort_unstable();
+        self.punch(&zeros, before_file)?;
         if cfg!(debug_assertions) {
             space.audit().map_err(|what| Error::Impure { what })?;
         }
@@ -161,10 +163,14 @@ fn changed_frames(base: Ground<'_>, space: &Space) -> Result<FrameSet> {
     Ok(changed)
 }
 
+/// Copies the low 64 KiB into a file of zeros.
 fn copy_low(space: &Space, low: &mut Mapping) -> Result<()> {
     let mut page = [0; PAGE as usize];
     for frame in (0..LOW_END).step_by(PAGE as usize) {
         space.memory().read(frame, 0, &mut page)?;
+        if page == [0; PAGE as usize] {
+            continue;
+        }
         let target = low.at(frame, PAGE as usize).ok_or(Error::Broken {
             what: "low memory is longer than its file",
         })?;
