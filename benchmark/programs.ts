@@ -1,10 +1,11 @@
 /**
- * Many programs at once: how they start, what they take, and whether it stays so.
+ * Many programs at once, every second one under the runtime core: how they start, what they take, and whether it stays so.
  *
  * deno run -A benchmark/programs.ts [--programs 500] [--requests 100000] [--warmup 20] [--budget MiB]
  *
  * Each program is a route with a secret of its own. All are booted, then requests are spread over them; every answer is checked to be its
- * own program's, and memory is measured on the way. Exits with 1 when an answer is wrong or memory grows.
+ * own program's, and memory is measured on the way. Writes `results/programs.json` and `results/programs.md`. Exits with 1 when an answer
+ * is wrong, or memory grows or is over what 500 programs may take.
  */
 import { parseArgs } from 'node:util'
 import { join } from 'node:path'
@@ -16,6 +17,10 @@ import { decodeResponse } from '../src/isolate/response_frame.ts'
 import { SnapshotProgram } from '../src/isolate/snapshots.ts'
 import { openVirtualMachines } from '../src/isolate/virtual_machines.ts'
 import { HEADER_MAX } from '../src/isolate/wire.ts'
+import { describeMachine } from './machine.ts'
+import { measureMemory, type ProgramsMemory } from './programs/memory.ts'
+import { type ProgramsReport, type ProgramsStart, toProgramsMarkdown } from './programs/report.ts'
+import { median } from './statistics.ts'
 
 const MIB = 1 << 20
 /** Requests under way at a time. */
@@ -24,18 +29,15 @@ const CHECKPOINTS = 10
 /** Growth from the second checkpoint to the last that counts as none: allocators breathe. */
 const BREATH_BYTES = 48 * MIB
 
+/** What all programs may take, the memory of this process included. */
+const LIMIT_BYTES = 2.5 * 1024 * MIB
+const RUNTIMES = ['deno', 'core'] as const
+type Runtime = (typeof RUNTIMES)[number]
+
 interface Running {
   readonly plan: Program
   readonly booted: BootedProgram
   readonly secret: string
-}
-
-/** What the process and its snapshots take, in bytes. */
-interface Memory {
-  /** Anonymous pages, page tables and snapshots: what is there because of this process. */
-  readonly own: number
-  /** What the whole machine has left. */
-  readonly available: number
 }
 
 const { values } = parseArgs({
@@ -57,7 +59,7 @@ try {
 
 async function run(): Promise<boolean> {
   const plans = await plan()
-  const before = await measure([])
+  const before = await measureMemory()
   const machines = await openVirtualMachines({
     vms: navigator.hardwareConcurrency,
     queue: 1024,
@@ -65,35 +67,71 @@ async function run(): Promise<boolean> {
   })
   try {
     const running = await start(machines, plans)
-    const idle = await measure(running)
-    tell('programs booted and idle', before, idle, running.length)
-    const points: Memory[] = []
+    const idle = await measureMemory()
+    const points: ProgramsMemory[] = []
     let wrong = 0
     const begin = performance.now()
     for (let point = 0; point < CHECKPOINTS; point++) {
       wrong += await load(machines, running, requests / CHECKPOINTS)
-      points.push(await measure(running))
+      points.push(await measureMemory())
     }
     const seconds = (performance.now() - begin) / 1000
-    console.log(`${requests} requests in ${seconds.toFixed(1)} s, ${wrong} wrong`)
-    tell('after them', before, points.at(-1)!, running.length)
-    console.log(`own memory on the way: ${points.map(({ own }) => mib(own - before.own)).join(' ')} MiB`)
-    const growth = points.at(-1)!.own - points[1].own
-    if (growth > BREATH_BYTES) console.log(`memory grew by ${mib(growth)} MiB`)
-    return wrong === 0 && growth <= BREATH_BYTES
+    const grown = points.at(-1)!.bytes - points[1].bytes
+    const most = Math.max(idle.bytes, ...points.map(({ bytes }) => bytes))
+    const report: ProgramsReport = {
+      machine: describeMachine(),
+      date: new Date().toISOString(),
+      programs,
+      requests,
+      warmup,
+      seconds,
+      wrong,
+      starts: RUNTIMES.map((runtime) => toStart(runtime, running)),
+      before,
+      idle,
+      points,
+      limitBytes: LIMIT_BYTES,
+      constant: grown <= BREATH_BYTES,
+      good: wrong === 0 && grown <= BREATH_BYTES && most <= LIMIT_BYTES,
+    }
+    const folder = new URL('./results/', import.meta.url)
+    await Deno.writeTextFile(new URL('programs.json', folder), `${JSON.stringify(report, null, 2)}\n`)
+    await Deno.writeTextFile(new URL('programs.md', folder), toProgramsMarkdown(report))
+    console.log(toProgramsMarkdown(report))
+    return report.good
   } finally {
     await machines.close()
   }
 }
 
-/** Routes of unlike options, so that each is a program of its own; their runtimes start alike. */
+function toStart(runtime: Runtime, running: readonly Running[]): ProgramsStart {
+  const own = running.flatMap(({ plan, booted }) =>
+    plan.options.runtime === runtime && booted instanceof SnapshotProgram ? booted : []
+  )
+  const middle = (value: (program: SnapshotProgram) => number) => median(own.map(value)) ?? 0
+  const base = own[0]?.base.native.report
+  return {
+    runtime,
+    programs: own.length,
+    baseBootMs: (base?.bootUs ?? 0) / 1000,
+    baseBytes: base?.ownBytes ?? 0,
+    loadMs: middle(({ loadMs }) => loadMs),
+    bootMs: middle(({ bootMs }) => bootMs),
+    // A program over the budget is not there to be asked.
+    deltaBytes: median(own.flatMap(({ native }) => native?.report.ownBytes ?? [])) ?? 0,
+  }
+}
+
+/** Routes of unlike options, so that each is a program of its own; those of one runtime start alike. */
 async function plan(): Promise<readonly Program[]> {
   const routes = []
   for (let index = 0; index < programs; index++) {
     const path = join(folder, `r${index}.ts`)
     await Deno.writeTextFile(
       path,
-      `export const isolated = { timeoutMs: ${1000 + index}, warmup: ${warmup} }
+      `export const isolated = { runtime: '${RUNTIMES[index % 2]}', timeoutMs: ${
+        1000 + index
+      }, warmup: ${warmup} }
 const secret = 'the secret of ' + ${index}
 let count = 0
 export const GET = (ctx) => ctx.send.json({ secret, count: ++count })
@@ -108,20 +146,10 @@ export const GET = (ctx) => ctx.send.json({ secret, count: ++count })
 
 async function start(machines: Machines, plans: readonly Program[]): Promise<Running[]> {
   const running: Running[] = []
-  const loads: number[] = []
   for (const plan of plans) {
     const booted = await machines.boot(plan)
-    const secret = `the secret of ${plan.handlers[0].route.file.slice(1, -3)}`
-    running.push({ plan, booted, secret })
-    if (booted instanceof SnapshotProgram) loads.push(booted.loadMs)
+    running.push({ plan, booted, secret: `the secret of ${plan.handlers[0].route.file.slice(1, -3)}` })
   }
-  const boots = running.map(({ booted }) => booted.bootMs).toSorted((a, b) => a - b)
-  const middle = (sorted: number[]) => sorted[sorted.length >> 1].toFixed(1)
-  console.log(
-    `program start: ${middle(loads.toSorted((a, b) => a - b))} ms to its first request, ${
-      middle(boots)
-    } ms with the warm-up (medians)`,
-  )
   return running
 }
 
@@ -151,38 +179,4 @@ async function load(machines: Machines, running: readonly Running[], count: numb
   }
   await Promise.all(Array.from({ length: AT_ONCE }, client))
   return wrong
-}
-
-async function measure(running: readonly Running[]): Promise<Memory> {
-  const status = await Deno.readTextFile('/proc/self/status')
-  const system = await Deno.readTextFile('/proc/meminfo')
-  const kib = (text: string, name: string) =>
-    Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(text)![1]) * 1024
-  const snapshots = new Map<object, number>()
-  for (const { booted } of running) {
-    if (!(booted instanceof SnapshotProgram)) continue
-    for (const native of [booted.native, booted.base.native]) {
-      if (native !== null) snapshots.set(native, native.report.ownBytes)
-    }
-  }
-  const held = [...snapshots.values()].reduce((sum, bytes) => sum + bytes, 0)
-  return {
-    own: kib(status, 'RssAnon') + kib(status, 'VmPTE') + held,
-    available: kib(system, 'MemAvailable'),
-  }
-}
-
-function tell(what: string, before: Memory, now: Memory, count: number): void {
-  const own = now.own - before.own
-  const each = (own / count / MIB).toFixed(2)
-  console.log(
-    `${count} ${what}: ${mib(own)} MiB of its own (${each} MiB each, ${
-      Math.floor(1024 / Number(each))
-    } in a GiB); ` +
-      `the machine has ${mib(before.available - now.available)} MiB less`,
-  )
-}
-
-function mib(bytes: number): string {
-  return (bytes / MIB).toFixed(0)
 }
