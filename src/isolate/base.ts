@@ -33,8 +33,9 @@ const BOOTSTRAP_PATH = '/bootstrap.js'
  * a program.
  */
 const BOOTSTRAPS = {
-  deno: `import { awaitProgram } from './${RUNTIME_FILE}'
+  deno: `import { awaitProgram, exercise } from './${RUNTIME_FILE}'
 await import('data:text/javascript,export default 1')
+await exercise()
 awaitProgram()
 `,
   core: `import { awaitProgram } from './${RUNTIME_FILE}'

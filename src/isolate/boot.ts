@@ -2,7 +2,7 @@
  * From a planned program to a snapshot that is warm.
  *
  * ```text
- * load -> describe -> exercise -> first runs -> renew -> warm-up -> renew -> snapshot -> trial runs in a fork
+ * load -> describe -> first runs -> renew -> warm-up -> renew -> snapshot -> trial runs in a fork
  *   ^                                                                            |
  *   +---- once more with a longer warm-up <-- unsettled -------------------------+
  * ```
@@ -12,7 +12,7 @@ import { BootError } from './ffi/errors.ts'
 import type { NativeLibrary } from './ffi/library.ts'
 import { NativeProgram, type Trial } from './ffi/native_program.ts'
 import type { WarmupFrame } from './ffi/spec.ts'
-import type { DescribeHead, ExerciseHead, RenewHead } from './message.ts'
+import type { DescribeHead, RenewHead } from './message.ts'
 import type { Program } from './program.ts'
 import { createSeed, encodeControl } from './request_frame.ts'
 import type { Warmup } from './warmup.ts'
@@ -123,9 +123,8 @@ function toSteps(plan: Program, warmup: readonly Warmup[], times: number): Step[
   const isCompiled = plan.options.runtime === 'deno'
   const countOf = ({ count }: Warmup) => isCompiled ? count : Math.min(count, INTERPRETED_RUNS)
   const isApp = ({ handler }: Warmup) => plan.handlers[handler].method === null
-  // Where nothing is optimised there is nothing to be given up.
+  // Where nothing is optimised there is nothing to be bound to an instance.
   const early = [
-    toControl({ control: 'exercise' }, 1),
     ...warmup.map((entry) => toStep(entry, Math.min(entry.count, EARLY_RUNS), 2, false)),
     toControl({ control: 'renew', seed: createSeed() }, 3),
   ]
@@ -138,7 +137,7 @@ function toSteps(plan: Program, warmup: readonly Warmup[], times: number): Step[
   ]
 }
 
-function toControl(head: DescribeHead | ExerciseHead | RenewHead, group: number, tell = false): Step {
+function toControl(head: DescribeHead | RenewHead, group: number, tell = false): Step {
   return { handler: null, frame: { frame: encodeControl(head), runs: 1, group, tell } }
 }
 

@@ -66,7 +66,7 @@ export function bundleRuntime(runtime: IsolateRuntime): Promise<Bundle> {
   const entry = `import ${toGuestImport(`${runtime}_host.ts`)}
 import ${toGuestImport('prelude.ts')}
 export { awaitProgram } from ${toGuestImport('load.ts')}
-export { serve } from ${toGuestImport('serve.ts')}
+export { exercise, serve } from ${toGuestImport('serve.ts')}
 export * from ${toGuestImport('facade.ts')}
 `
   const known = bundled.get(runtime)

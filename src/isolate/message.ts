@@ -83,18 +83,13 @@ export interface RenewHead {
   readonly seed: string
 }
 
-/** Makes the guest use its own parts in most of their ways, before they are optimised; answered by an empty {@link ControlAnswer}. */
-export interface ExerciseHead {
-  readonly control: 'exercise'
-}
-
 /** Comes last before the snapshot: makes the program's memory small; answered by an empty {@link ControlAnswer}. */
 export interface SettleHead {
   readonly control: 'settle'
 }
 
 /** What is asked of the program itself. */
-export type ControlHead = DescribeHead | DrawHead | ExerciseHead | RenewHead | SettleHead
+export type ControlHead = DescribeHead | DrawHead | RenewHead | SettleHead
 
 /**
  * Tells a base to load the program that lies at `name`, as a module. It does not answer: the program takes the next frame. One that

@@ -64,8 +64,7 @@ interface Guest {
 
 /** Loads the modules, each by itself so that a broken one breaks its own routes only, and answers frames until fd 0 ends. */
 export async function serve(entry: ProgramEntry): Promise<void> {
-  installLazyRequest()
-  installLazyResponse()
+  installParts()
   limitConsole(entry.logBytes)
   host.limitMemory(entry.memoryBytes)
   const guest: Guest = {
@@ -161,10 +160,6 @@ async function control(guest: Guest, head: ControlHead): Promise<void> {
     drawNatively(head.count)
     return answerControl({})
   }
-  if (head.control === 'exercise') {
-    await exercise(guest)
-    return answerControl({})
-  }
   if (head.control === 'settle') {
     host.settle('program')
     return answerControl({})
@@ -178,10 +173,26 @@ async function control(guest: Guest, head: ControlHead): Promise<void> {
   answerControl({ handlers })
 }
 
-/** Runs {@link WAYS} in place of the application's handlers; nothing of it leaves the guest. */
-async function exercise(guest: Guest): Promise<void> {
-  const { handlers } = guest
-  guest.handlers = WAYS.map((run, way) => ({ name: `way ${way}`, run, error: undefined }))
+let installed = false
+
+function installParts(): void {
+  if (installed) return
+  installed = true
+  installLazyRequest()
+  installLazyResponse()
+}
+
+/** Runs {@link WAYS} as an application's handlers; nothing of it leaves the guest. In a base, whose programs share what V8 learns. */
+export async function exercise(): Promise<void> {
+  installParts()
+  const guest: Guest = {
+    entry: { outputBytes: 0, logBytes: 0, memoryBytes: 0, renew: () => {}, modules: [], handlers: [] },
+    host: createGuestHost(),
+    limit: 1 << 20,
+    handlers: WAYS.map((run, way) => ({ name: `way ${way}`, run, error: undefined })),
+    waiting: null,
+    turn: 0,
+  }
   discardOutput(true)
   for (let round = 0; round < ROUNDS; round++) {
     for (let way = 0; way < WAYS.length; way++) {
@@ -192,7 +203,6 @@ async function exercise(guest: Guest): Promise<void> {
     }
   }
   discardOutput(false)
-  guest.handlers = handlers
 }
 
 function handle(guest: Guest, head: GuestHead, body: Uint8Array<ArrayBuffer>): void | Promise<void> {
