@@ -8,6 +8,7 @@
 //!                                                              (or the completion first, and then the reset)
 //! ```
 
+mod allowance;
 mod booting;
 mod clock;
 mod confined;

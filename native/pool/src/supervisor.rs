@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use mayfly_guard::{Bell, Crash, State, VmThread};
 
+use crate::allowance::Allowance;
 use crate::pool::{Completion, MachineState, Order, Reset, Shared};
 use crate::queue::At;
 use crate::worker::{failed, work};
@@ -27,6 +28,7 @@ struct Chair {
     done: u64,
     /// Crashes in a row without a job done in between.
     barren: u32,
+    allowance: Allowance,
     /// When the next thread comes.
     due: Instant,
     /// The queue is closed and empty, and the thread ended.
@@ -68,6 +70,7 @@ fn seat(shared: &Arc<Shared>, bell: &Arc<Bell>, index: usize) -> io::Result<Chai
         thread: Some(thread),
         done: shared.seats[index].done(),
         barren: 0,
+        allowance: Allowance::default(),
         due: Instant::now(),
         over: false,
     })
@@ -164,6 +167,7 @@ impl Chair {
             0 | 1 => Duration::ZERO,
             n => PAUSE.saturating_mul(1 << (n - 2).min(20)),
         };
-        self.due = Instant::now() + pause.min(LONGEST_PAUSE);
+        let now = Instant::now();
+        self.due = now + pause.min(LONGEST_PAUSE).max(self.allowance.take(now));
     }
 }
