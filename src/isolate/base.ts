@@ -7,8 +7,10 @@
  *                              +-> load, warm-up -> program   (each sees the base, and nothing of the others)
  * ```
  */
+import { BOOTSTRAP_PATH, BOOTSTRAPS } from './bootstrap.ts'
 import { RUNTIME_FILE } from './bundle.ts'
 import type { CoreFiles } from './core_files.ts'
+import { LAYOUT_PATH } from './core_layout.ts'
 import { SURFACE_PATH } from './core_surface.ts'
 import type { NativeLibrary } from './ffi/library.ts'
 import { NativeProgram } from './ffi/native_program.ts'
@@ -25,24 +27,6 @@ export interface HeldBase {
 }
 
 const BOOT_MS = 60_000
-/** Where the script that waits lies in the guest. */
-const BOOTSTRAP_PATH = '/bootstrap.js'
-
-/**
- * What runs in a base. Deno reads a module that is none of its own first: what it needs for that is there then, and shared, when it loads
- * a program.
- */
-const BOOTSTRAPS = {
-  deno: `import { awaitProgram, exercise } from './${RUNTIME_FILE}'
-await import('data:text/javascript,export default 1')
-await exercise()
-awaitProgram()
-`,
-  core: `import { awaitProgram } from './${RUNTIME_FILE}'
-awaitProgram()
-`,
-}
-
 /** Memory of each runtime itself beside that of a request. */
 const RUNTIME_BYTES = { deno: 64 << 20, core: 48 << 20 }
 
@@ -55,7 +39,10 @@ export function toBaseSpec(plan: Program, core?: CoreFiles): ProgramSpec {
     files: [
       { guest: BOOTSTRAP_PATH, bytes: new TextEncoder().encode(BOOTSTRAPS[options.runtime]) },
       { guest: `/${RUNTIME_FILE}`, bytes: runtime.code },
-      ...core === undefined ? [] : [{ guest: SURFACE_PATH, bytes: core.surface }],
+      ...core === undefined ? [] : [
+        { guest: SURFACE_PATH, bytes: core.surface },
+        { guest: LAYOUT_PATH, bytes: core.layout },
+      ],
     ],
     draws: draws(options),
     clockUs: options.coarseClockUs,
@@ -91,7 +78,7 @@ function toCore({ args }: Program, { binary }: CoreFiles): Image {
   const path = '/bin/guest-core'
   return {
     path,
-    args: ['guest-core', ...args.slice(0, -1), BOOTSTRAP_PATH],
+    args: ['guest-core', ...args.slice(0, -1), BOOTSTRAP_PATH, LAYOUT_PATH],
     mounts: [{ guest: path, host: binary }],
   }
 }

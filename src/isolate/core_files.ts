@@ -1,4 +1,5 @@
 /** What the core runtime consists of. */
+import { traceLayout } from './core_layout.ts'
 import { bundleSurface } from './core_surface.ts'
 import { buildCoreGuest } from './ffi/core_build.ts'
 import type { MachinesOptions } from './machines.ts'
@@ -9,6 +10,8 @@ export interface CoreFiles {
   readonly binary: string
   /** The script that makes the Web's interfaces. */
   readonly surface: Uint8Array<ArrayBuffer>
+  /** Which blocks of its heap requests write to. */
+  readonly layout: Uint8Array<ArrayBuffer>
 }
 
 /**
@@ -19,5 +22,5 @@ export async function openCore(
   { onBuild, signal }: Pick<MachinesOptions, 'onBuild' | 'signal'>,
 ): Promise<CoreFiles> {
   const [binary, surface] = await Promise.all([buildCoreGuest({ onBuild, signal }), bundleSurface()])
-  return { binary, surface }
+  return { binary, surface, layout: await traceLayout(binary, surface) }
 }

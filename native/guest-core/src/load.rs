@@ -34,7 +34,7 @@ impl ModuleLoader for GuestFiles {
         let text = specifier
             .to_file_path()
             .ok()
-            .and_then(|path| std::fs::read_to_string(path).ok());
+            .and_then(|path| std::fs::read_to_string(crate::trace::to_host(&path)).ok());
         ModuleLoadResponse::Sync(text.ok_or_else(|| refuse(specifier.as_str())).map(|text| {
             ModuleSource::new(
                 ModuleType::JavaScript,

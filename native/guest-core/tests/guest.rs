@@ -374,3 +374,73 @@ fn nothing_is_written_to_the_home_folder() {
     assert_eq!(describe(&output), ("ran\n".to_owned(), Some(0)));
     assert!(!scripts.path(".cache").exists());
 }
+
+const WAITS: &str = "
+  const buffer = new Uint8Array(4096)
+  const kept = Array.from({ length: 5000 }, (_, i) => ({ i }))
+  for (let count = 0;; count++) {
+    if (host.read(buffer) === 0) host.exit(0)
+    kept[17 * 100].i = count
+    host.write(buffer.subarray(0, 40))
+  }
+";
+
+#[test]
+fn tracing_finds_the_same_few_blocks_each_time() {
+    let scripts = Scripts::new(WAITS);
+    let frame = |header: &str| {
+        let head = Head {
+            kind: Kind::Request,
+            header_bytes: header.len() as u32,
+            body_bytes: 0,
+        };
+        [&head.encode()[..], header.as_bytes()].concat()
+    };
+    let frames = [frame("{\"control\":\"renew\"}"), frame("[1]"), frame("[2]")].concat();
+    std::fs::write(scripts.path("frames"), frames).expect("frames");
+    let trace = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_guest-core"));
+        command
+            .env_clear()
+            .arg("--trace")
+            .arg(&scripts.0)
+            .arg(scripts.path("frames"));
+        command.args(["/surface.js", "/program.js"]).stdin(Stdio::null());
+        command.output().expect("a guest that starts")
+    };
+    let first = trace();
+    assert_eq!(describe(&first), (String::new(), Some(0)));
+    let blocks = first.stdout.len() / 4;
+    assert!(
+        (1..1000).contains(&blocks) && first.stdout.len() % 4 == 0,
+        "{blocks} of more than 5000 blocks"
+    );
+    assert_eq!(trace().stdout, first.stdout);
+
+    // It changes where blocks lie, and nothing else.
+    std::fs::write(scripts.path("layout"), first.stdout).expect("a layout");
+    std::fs::write(scripts.path("program.js"), ECHO).expect("a program");
+    let mut command = scripts.command();
+    command
+        .arg(scripts.path("program.js"))
+        .arg(scripts.path("layout"));
+    let mut guest = Guest::start(command);
+    guest.send("{}", &[5; 9000]);
+    assert_eq!(guest.receive(), ("{}".to_owned(), vec![5; 9000]));
+    assert_eq!(guest.end(), (String::new(), Some(0)));
+}
+
+#[test]
+fn a_layout_that_is_none_is_told() {
+    let scripts = Scripts::new("");
+    let run = |layout: &str| {
+        let mut command = scripts.command();
+        command.arg(scripts.path("program.js")).arg(scripts.path(layout));
+        describe(&command.output().expect("a guest that starts"))
+    };
+    std::fs::write(scripts.path("odd"), [1; 7]).expect("a file");
+    let (text, status) = run("odd");
+    assert!(text.contains("7 bytes, wanted a multiple of 4"), "{text}");
+    assert_eq!(status, Some(1));
+    assert!(run("missing").0.contains("cannot read the layout"));
+}

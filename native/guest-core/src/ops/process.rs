@@ -51,19 +51,20 @@ pub fn op_mayfly_memory_limit(bytes: f64) {
 /// What a program may take before its garbage is looked for: a collection writes to every object, those of the base as well.
 const UNCOLLECTED: usize = 1 << 20;
 
-/// Keeps the next collection far off.
+/// Keeps the next collection far off; what requests make lies together from then on.
 #[op2(fast)]
 pub fn op_mayfly_settle_program(isolate: &mut v8::Isolate) {
-    if crate::memory::grown() > UNCOLLECTED {
+    if crate::heap::grown() > UNCOLLECTED {
         isolate.low_memory_notification();
     }
+    crate::heap::mark();
 }
 
 /// Makes what comes lie apart from what is there, garbage gone: the last thing before the instant from which many programs go on.
 #[op2(fast)]
 pub fn op_mayfly_settle_base(isolate: &mut v8::Isolate) {
     isolate.low_memory_notification();
-    crate::memory::fill_holes();
+    crate::heap::mark();
 }
 
 /// The variables of the environment, as pairs.
