@@ -5,7 +5,7 @@ use std::rc::Rc;
 use deno_core::{JsRuntime, PollEventLoopOptions, RuntimeOptions, v8};
 
 use crate::load::{GuestFiles, to_specifier};
-use crate::{memory, ops};
+use crate::{heap, memory, ops};
 
 /// Runs the surface, then the module `main`, until nothing is left to do.
 pub fn run(surface: &str, main: &str) -> Result<(), String> {
@@ -15,6 +15,7 @@ pub fn run(surface: &str, main: &str) -> Result<(), String> {
     let tokio = tokio.map_err(|error| format!("cannot make an event loop: {error}"))?;
     tokio.block_on(async {
         let mut runtime = create()?;
+        heap::next_phase();
         let surface = to_specifier(surface)?;
         let loaded = runtime
             .load_side_es_module(&surface)
@@ -22,6 +23,7 @@ pub fn run(surface: &str, main: &str) -> Result<(), String> {
             .map_err(|error| error.to_string())?;
         evaluate(&mut runtime, loaded).await?;
         runtime.v8_isolate().low_memory_notification();
+        heap::next_phase();
         let main = to_specifier(main)?;
         let loaded = runtime
             .load_main_es_module(&main)
@@ -44,6 +46,7 @@ fn create() -> Result<JsRuntime, String> {
         ..Default::default()
     })
     .map_err(|error| format!("cannot make an engine: {error}"))?;
+    heap::next_phase();
     runtime.add_near_heap_limit_callback(|current, _initial| memory::near_limit(current));
     runtime
         .execute_script("mayfly:host", include_str!("host.js"))

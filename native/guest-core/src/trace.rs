@@ -14,9 +14,8 @@
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::ptr;
-use std::sync::OnceLock;
 
 use mayfly_wire::{HEAD_BYTES, Head, Kind, Limits};
 
@@ -54,18 +53,17 @@ struct State(UnsafeCell<Option<Tracing>>);
 unsafe impl Sync for State {}
 
 static STATE: State = State(UnsafeCell::new(None));
-static FOLDER: OnceLock<PathBuf> = OnceLock::new();
 
 fn state() -> Option<&'static mut Tracing> {
     // SAFETY: one thread, and no reference is kept.
     unsafe { (*STATE.0.get()).as_mut() }
 }
 
-/// Where a path of the guest leads.
-pub fn to_host(path: &Path) -> PathBuf {
-    match FOLDER.get() {
-        Some(folder) => folder.join(path.strip_prefix("/").unwrap_or(path)),
-        None => path.to_owned(),
+/// Where a path of the guest leads. Allocates nothing, so that blocks count alike whether it is traced or not.
+pub fn to_host(path: &Path) -> &Path {
+    match state() {
+        Some(_) => path.strip_prefix("/").unwrap_or(path),
+        None => path,
     }
 }
 
@@ -75,7 +73,7 @@ pub fn begin(folder: &str, frames: &str) -> Result<(), String> {
     let frames = split(&bytes).ok_or(format!("cannot trace {frames}: no frames, wanted whole ones"))?;
     let is_control = |frame: &Vec<u8>| frame.get(HEAD_BYTES) == Some(&b'{');
     let from = frames.iter().rposition(is_control).map_or(0, |last| last + 1);
-    FOLDER.get_or_init(|| folder.into());
+    std::env::set_current_dir(folder).map_err(|error| format!("cannot go to {folder}: {error}"))?;
     for (signal, handler) in [
         (libc::SIGSEGV, on_fault as extern "C" fn(_, _, _) as usize),
         (libc::SIGTRAP, on_trap as extern "C" fn(_, _, _) as usize),

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! The _layout_ is a list of blocks by their number: `malloc`s of a start are the same in every start, as nothing in it depends on chance or
-//! time, so the n-th of one is the n-th of the other. [`trace`](crate::trace) finds it. A number that means something else puts another block in
+//! time, so the n-th of a size in one is the n-th in the other. [`trace`](crate::trace) finds it. A number that means something else puts another block in
 //! the hot zone, which costs pages and nothing more.
 //!
 //! A block has a header of 8 bytes, its class; free blocks of a class are a list. There is one thread, and another that asks for memory ends
@@ -69,6 +69,11 @@ pub fn read_layout(path: &str) -> Result<&'static [u32], String> {
         .map(|number| u32::from_le_bytes(*number))
         .collect::<Vec<_>>()
         .leak())
+}
+
+/// Counts blocks anew: what differs between two starts before this point differs no more.
+pub fn next_phase() {
+    with(Zones::next_phase);
 }
 
 /// What is made from now on lies behind all that is there, on pages of its own.

@@ -39,7 +39,8 @@ pub struct Zones {
     before: Lists,
     hot: Zone,
     hot_free: Lists,
-    /// Blocks of each class so far, from [`Zones::begin`] to the mark.
+    /// Which part of the start it is, and its blocks of each class so far; counted up to the mark.
+    phase: u32,
     counts: [u32; CLASSES],
     /// Numbers of hot blocks, ascending, and for each class which comes next.
     layout: &'static [u32],
@@ -58,6 +59,7 @@ impl Zones {
         before: [0; CLASSES],
         hot: Zone { next: 0, end: 0 },
         hot_free: [0; CLASSES],
+        phase: 0,
         counts: [0; CLASSES],
         layout: &[],
         next_hot: [0; CLASSES],
@@ -77,9 +79,19 @@ impl Zones {
     }
 
     pub fn begin(&mut self, layout: &'static [u32]) {
-        (self.counts, self.layout) = ([0; CLASSES], layout);
+        self.layout = layout;
+        self.begin_phase(0);
+    }
+
+    pub fn next_phase(&mut self) {
+        self.begin_phase(self.phase + 1);
+    }
+
+    fn begin_phase(&mut self, phase: u32) {
+        (self.phase, self.counts) = (phase, [0; CLASSES]);
         for class in 0..CLASSES {
-            self.next_hot[class] = layout.partition_point(|number| *number < number_of(class, 0)) as u32;
+            let first = number_of(phase, class, 0);
+            self.next_hot[class] = self.layout.partition_point(|number| *number < first) as u32;
         }
     }
 
@@ -171,7 +183,7 @@ impl Zones {
     fn is_next_hot(&mut self, class: usize) -> bool {
         self.counts[class] += 1;
         let next = self.layout.get(self.next_hot[class] as usize);
-        let is_hot = next == Some(&number_of(class, self.counts[class]));
+        let is_hot = next == Some(&number_of(self.phase, class, self.counts[class]));
         self.next_hot[class] += u32::from(is_hot);
         is_hot
     }
@@ -211,7 +223,10 @@ impl Zones {
     fn tell(&mut self, block: usize, class: usize) {
         if self.mark == 0 && !self.numbers.is_null() && block != 0 {
             // SAFETY: `numbers` has one for each 16 bytes from `start` on, and the block lies in the region.
-            unsafe { *self.numbers.add((block - self.start) / 16) = number_of(class, self.counts[class]) };
+            unsafe {
+                *self.numbers.add((block - self.start) / 16) =
+                    number_of(self.phase, class, self.counts[class])
+            };
         }
     }
 
@@ -291,9 +306,9 @@ impl Zones {
     }
 }
 
-/// The number of the n-th block of a class.
-fn number_of(class: usize, nth: u32) -> u32 {
-    (class as u32) << 24 | nth & 0xff_ffff
+/// The number of the n-th block of a class in a phase.
+fn number_of(phase: u32, class: usize, nth: u32) -> u32 {
+    phase << 28 | (class as u32) << 20 | nth & 0xf_ffff
 }
 
 impl Zone {

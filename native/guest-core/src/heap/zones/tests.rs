@@ -69,7 +69,7 @@ fn blocks_never_overlap_and_keep_what_is_in_them() {
     for seed in 1..=6 {
         let mut dice = Dice(seed * 0x9e37_79b9);
         let layout: Vec<u32> = (2..9)
-            .flat_map(|class| [number_of(class, 3), number_of(class, 40)])
+            .flat_map(|class| [number_of(0, class, 3), number_of(0, class, 40)])
             .collect();
         let mut oracle = Oracle {
             zones: Zones::EMPTY,
@@ -120,7 +120,16 @@ fn blocks_never_overlap_and_keep_what_is_in_them() {
 fn blocks_of_the_layout_lie_in_the_hot_zone_and_come_back_to_it() {
     let class = class::of(100).expect("a class");
     let mut zones = Zones::EMPTY;
-    zones.begin(vec![number_of(class, 2), number_of(class, 4)].leak());
+    zones.begin(
+        vec![
+            number_of(0, class, 40),
+            number_of(1, class, 2),
+            number_of(1, class, 4),
+        ]
+        .leak(),
+    );
+    zones.allocate(100);
+    zones.next_phase();
     let blocks: Vec<usize> = (0..4).map(|_| zones.allocate(100).0).collect();
     let is_hot = |zones: &Zones, block: usize| (zones.start..zones.start + HOT_BYTES).contains(&block);
     assert_eq!(
@@ -176,10 +185,10 @@ fn noted_blocks_are_found_by_any_address_in_them() {
     zones.allocate(200);
     let third = zones.allocate(200).0;
     let class = class::of(200).expect("a class");
-    assert_eq!(zones.number_at(block + 150), Some(number_of(class, 1)));
+    assert_eq!(zones.number_at(block + 150), Some(number_of(0, class, 1)));
     assert_eq!(
         (zones.number_at(third), zones.number_at(zones.used().end)),
-        (Some(number_of(class, 3)), None)
+        (Some(number_of(0, class, 3)), None)
     );
 }
 
