@@ -295,6 +295,12 @@ impl Zones {
         if bytes <= room && bytes >= room / 2 {
             return block;
         }
+        // SAFETY: blocks have headers.
+        let is_mapped = unsafe { *((block - HEADER) as *const u64) } & 0xff == MAPPED;
+        if is_mapped && class::of(bytes).is_none() {
+            // SAFETY: it came from `map`.
+            return unsafe { remap(block, bytes) };
+        }
         let (new, _) = self.allocate(bytes);
         if new != 0 {
             // SAFETY: both blocks are that long, and they are two.
@@ -359,11 +365,15 @@ fn reserve(bytes: usize) -> usize {
     if at == libc::MAP_FAILED { 0 } else { at as usize }
 }
 
+/// Bytes of a mapping for a block.
+fn mapped_length(bytes: usize) -> Option<usize> {
+    Some(bytes.checked_add(MAPPED_FRONT + PAGE - 1)? & !(PAGE - 1))
+}
+
 fn map(bytes: usize) -> usize {
-    let Some(length) = bytes.checked_add(MAPPED_FRONT + PAGE - 1) else {
+    let Some(length) = mapped_length(bytes) else {
         return 0;
     };
-    let length = length & !(PAGE - 1);
     let start = reserve(length);
     if start == 0 {
         return 0;
@@ -374,6 +384,29 @@ fn map(bytes: usize) -> usize {
         *((start + HEADER) as *mut u64) = MAPPED;
     }
     start + MAPPED_FRONT
+}
+
+/// Moves pages and no bytes. `block` came from `map`; it stays where there is no room, which 0 tells.
+unsafe fn remap(block: usize, bytes: usize) -> usize {
+    let Some(length) = mapped_length(bytes) else {
+        return 0;
+    };
+    let start = block - MAPPED_FRONT;
+    // SAFETY: the mapping of `map`, whose length is its first word, and nobody else's.
+    let moved = unsafe {
+        libc::mremap(
+            start as *mut _,
+            *(start as *const usize),
+            length,
+            libc::MREMAP_MAYMOVE,
+        )
+    };
+    if moved == libc::MAP_FAILED {
+        return 0;
+    }
+    // SAFETY: the first word of that mapping.
+    unsafe { *moved.cast::<usize>() = length };
+    moved as usize + MAPPED_FRONT
 }
 
 /// `block` came from `map`.

@@ -16,7 +16,7 @@ impl Dice {
     /// Mostly small, now and then with a mapping of its own.
     fn size(&mut self) -> usize {
         match self.roll(40) {
-            0 => self.roll(3 << 20),
+            0 => self.roll(5 << 20),
             1..=4 => self.roll(60_000),
             _ => self.roll(600),
         }
