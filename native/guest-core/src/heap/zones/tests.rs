@@ -23,6 +23,21 @@ impl Dice {
     }
 }
 
+fn free(zones: &mut Zones, block: usize) {
+    // SAFETY: the tests give back what they were given, once.
+    unsafe { zones.free(block) }
+}
+
+fn room(zones: &Zones, block: usize) -> usize {
+    // SAFETY: the tests ask for what they were given.
+    unsafe { zones.room(block) }
+}
+
+fn reallocate(zones: &mut Zones, block: usize, bytes: usize) -> usize {
+    // SAFETY: the tests give back what they were given, once.
+    unsafe { zones.reallocate(block, bytes) }
+}
+
 /// What lives, by address: length and the byte that fills it.
 struct Oracle {
     zones: Zones,
@@ -32,7 +47,7 @@ struct Oracle {
 impl Oracle {
     fn add(&mut self, block: usize, length: usize, fill: u8) {
         assert_ne!(block, 0);
-        assert!(unsafe { self.zones.room(block) } >= length);
+        assert!(room(&self.zones, block) >= length);
         let before = self.live.range(..=block).next_back();
         assert!(
             before.is_none_or(|(at, (length, _))| at + length <= block),
@@ -43,6 +58,7 @@ impl Oracle {
             after.is_none_or(|(at, _)| block + length <= *at),
             "overlaps the next one"
         );
+        // SAFETY: a live block with room for that.
         unsafe { ptr::write_bytes(block as *mut u8, fill, length) };
         self.live.insert(block, (length, fill));
     }
@@ -57,6 +73,7 @@ impl Oracle {
 }
 
 fn assert_filled(block: usize, length: usize, fill: u8) {
+    // SAFETY: a live block of that length at least.
     let bytes = unsafe { std::slice::from_raw_parts(block as *const u8, length) };
     assert!(
         bytes.iter().all(|byte| *byte == fill),
@@ -95,14 +112,14 @@ fn blocks_never_overlap_and_keep_what_is_in_them() {
                 }
                 5 | 6 => {
                     if let Some((block, old, filled)) = oracle.take(&mut dice) {
-                        let new = unsafe { oracle.zones.reallocate(block, length) };
+                        let new = reallocate(&mut oracle.zones, block, length);
                         assert_filled(new, old.min(length), filled);
                         oracle.add(new, length, fill);
                     }
                 }
                 _ => {
                     if let Some((block, ..)) = oracle.take(&mut dice) {
-                        unsafe { oracle.zones.free(block) };
+                        free(&mut oracle.zones, block);
                     }
                 }
             }
@@ -111,7 +128,7 @@ fn blocks_never_overlap_and_keep_what_is_in_them() {
             }
         }
         while let Some((block, ..)) = oracle.take(&mut dice) {
-            unsafe { oracle.zones.free(block) };
+            free(&mut oracle.zones, block);
         }
     }
 }
@@ -139,7 +156,7 @@ fn blocks_of_the_layout_lie_in_the_hot_zone_and_come_back_to_it() {
             .collect::<Vec<_>>(),
         [false, true, false, true]
     );
-    unsafe { zones.free(blocks[1]) };
+    free(&mut zones, blocks[1]);
     let other = zones.allocate(100).0;
     assert!(
         !is_hot(&zones, other),
@@ -152,7 +169,7 @@ fn what_is_made_behind_the_mark_lies_together() {
     let mut zones = Zones::EMPTY;
     let old: Vec<usize> = (0..100).map(|_| zones.allocate(50).0).collect();
     for block in &old {
-        unsafe { zones.free(*block) };
+        free(&mut zones, *block);
     }
     zones.mark();
     let mark = zones.mark;
@@ -162,7 +179,7 @@ fn what_is_made_behind_the_mark_lies_together() {
         new.iter().all(|block| (mark..mark + PAGE).contains(block)),
         "{new:x?} behind {mark:x}"
     );
-    unsafe { zones.free(new[7]) };
+    free(&mut zones, new[7]);
     assert_eq!(
         zones.allocate(50),
         (new[7], false),
