@@ -22,6 +22,14 @@ function eachMeta(): string {
   return `[${[...Array(50).keys()].map((i) => `${i}/50=${i + 1}`).join(' ')}]\n`
 }
 
+function people(): string {
+  const one = (id: number) =>
+    `{"id":${id},"name":"Person ${id}","email":"person.${id}@example.org","tags":["member","${
+      ['even', 'odd'][id % 2]
+    }"]}`
+  return `[${[...Array(120).keys()].map(one).join(',')}]`
+}
+
 /** The answer to each route. */
 export const ANSWERS: Readonly<Record<string, Answer>> = {
   '/test': ok(JSON_TYPE, HELLO),
@@ -33,6 +41,12 @@ export const ANSWERS: Readonly<Record<string, Answer>> = {
   '/test-view-expr': ok(HTML_TYPE, '<p>Ada &amp; Co. may edit 7 pages</p>\n'),
   '/test-isolated': ok(JSON_TYPE, HELLO),
   '/test-isolated-cpu': ok(JSON_TYPE, SUM),
+  '/test-isolated-json': ok(JSON_TYPE, people()),
+  '/test-isolated-render': ok(HTML_TYPE, eachMeta()),
+  '/test-isolated-core': ok(JSON_TYPE, HELLO),
+  '/test-isolated-core-json': ok(JSON_TYPE, people()),
+  '/test-isolated-core-render': ok(HTML_TYPE, eachMeta()),
+  '/test-isolated-core-cpu': ok(JSON_TYPE, SUM),
   '/test-isolated-kept': ok(JSON_TYPE, HELLO),
   '/test-isolated-hono/hello': ok(JSON_TYPE, HELLO),
   '/test-fresh-worker': ok(JSON_TYPE, HELLO),

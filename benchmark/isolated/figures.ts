@@ -1,6 +1,6 @@
 /** What must hold of isolated handlers, computed from one run. */
 import type { HogResult } from './probe.ts'
-import type { Results, SoakResult, WayResult } from './results.ts'
+import type { Results, SoakResult, VmReport, WayResult } from './results.ts'
 
 /** A figure and what it should be. `value` is undefined when a part of it was not measured. */
 export interface Figure {
@@ -18,17 +18,21 @@ export interface Figure {
 const HTTP_MICROS = 40
 const HOG_RESET_MICROS = 20
 const HOG_REQUESTS = 3
+const RUNTIME_BOUNDS = [
+  { runtime: 'deno', startMs: 60, deltaMb: 4 },
+  { runtime: 'core', startMs: 20, deltaMb: 1 },
+] as const
 
 /** All figures, in the order of their list. */
-export function toMustHold({ ways, vm, boot, memory, reload, hog, soak }: Results): Figure[] {
-  const at = (route: string, connections: number): WayResult | undefined =>
-    ways.find((way) => way.route === route && way.connections === connections)
+export function toMustHold(results: Results): Figure[] {
+  return [...ofMachines(results), ...ofRuntimes(results)]
+}
+
+function ofMachines({ ways, vm, boot, memory, reload, hog, soak }: Results): Figure[] {
+  const at = find(ways)
   const [pair, pairFloor] = [vm?.twoThreads, vm?.twoThreadsFloorUs]
   const [plain, hello, busy] = [at('/test', 1), at('/test-isolated', 1), at('/test-isolated', 50)]
-  // The floor copies as many pages as the request dirtied.
-  const copied = busy?.dirtyPages === undefined || vm === undefined
-    ? undefined
-    : vm.roundTrip.p50 + vm.copy.p50 * busy.dirtyPages / vm.copyPages
+  const copied = floorOf(busy, vm)
   const [cpu, isolatedCpu] = [at('/test-cpu', 1), at('/test-isolated-cpu', 1)]
   const hono = at('/test-isolated-hono/hello', 50)
   const cpuMicros = cpu === undefined || plain === undefined ? undefined : cpu.p50 - plain.p50
@@ -94,6 +98,51 @@ export function toMustHold({ ways, vm, boot, memory, reload, hog, soak }: Result
     ], reload && reload.failed === 0),
     hogFigure(hog),
     soakFigure(soak),
+  ]
+}
+
+function find(ways: readonly WayResult[]): (route: string, connections: number) => WayResult | undefined {
+  return (route, connections) => ways.find((way) => way.route === route && way.connections === connections)
+}
+
+/** The floor that copies as many pages as the request dirtied. */
+function floorOf(way: WayResult | undefined, vm: VmReport | undefined): number | undefined {
+  if (way?.dirtyPages === undefined || vm === undefined) return undefined
+  return vm.roundTrip.p50 + vm.copy.p50 * way.dirtyPages / vm.copyPages
+}
+
+/** What programs cost under each runtime. */
+function ofRuntimes({ ways, vm, coreMemory, starts }: Results): Figure[] {
+  const core = find(ways)('/test-isolated-core', 50)
+  const floor = floorOf(core, vm)
+  return [
+    figure('VM time of a core hello', ratio(core?.vm?.p50, floor), 'floors', 'at most', 1.6, [
+      `median under 50 connections ${us(core?.vm?.p50)} (run ${us(core?.run?.p50)},`,
+      `reset ${us(core?.reset?.p50)}, ${core?.dirtyPages ?? '?'} pages); floor with as many pages ${
+        us(floor)
+      }`,
+    ]),
+    figure('private memory of a core hello VM', coreMemory?.ownKib, 'KiB', 'below', 256, [
+      `${coreMemory?.machines ?? '?'} machines to one; page tables ${kib(coreMemory?.tablesKib)}, KVM's`,
+      `tables ${kib(coreMemory?.kvmTablesKib)}`,
+    ]),
+    ...RUNTIME_BOUNDS.flatMap(({ runtime, startMs, deltaMb }) => {
+      const start = starts?.[runtime]
+      return [
+        figure(`start of a program, ${runtime}`, start?.startMs, 'ms', 'below', startMs, [
+          `from its base to its first answer, no warm-up; the base boots in ${
+            ms(start?.baseBootMs)
+          }, once, and`,
+          `takes ${mib(start?.baseBytes)}`,
+        ]),
+        figure(`delta of a hello, ${runtime}`, scale(start?.warmDeltaBytes, 1e-6), 'MB', 'below', deltaMb, [
+          `after its warm-up; ${mib(start?.coldDeltaBytes)} without; with a machine one more program takes`,
+          `${mib(start?.programBytes)}, so a GiB holds ${
+            start === undefined ? '?' : Math.floor(((1 << 30) - start.baseBytes) / start.programBytes)
+          }`,
+        ]),
+      ]
+    }),
   ]
 }
 
@@ -171,4 +220,12 @@ function us(value: number | undefined): string {
 
 function kib(value: number | undefined): string {
   return value === undefined ? '?' : `${value.toFixed(0)} KiB`
+}
+
+function mib(bytes: number | undefined): string {
+  return bytes === undefined ? '?' : `${(bytes / (1 << 20)).toFixed(2)} MiB`
+}
+
+function ms(value: number | undefined): string {
+  return value === undefined ? '?' : `${value.toFixed(0)} ms`
 }

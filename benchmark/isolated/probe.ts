@@ -46,6 +46,7 @@ export interface HogResult {
 const HELLO = `export const isolated = true
 export const GET = (ctx) => ctx.send.json({ hello: 'world!' })
 `
+const CORE_HELLO = HELLO.replace('true', `{ runtime: 'core' }`)
 const HOG = `export const isolated = { warmup: 0 }
 export function GET(ctx) {
   globalThis.kept = Array.from({ length: 200_000 }, (_, i) => ({ i }))
@@ -132,9 +133,9 @@ async function measureBoot(): Promise<BootResult> {
 }
 
 /** The difference between many machines and one, after requests in all of them. */
-async function measureMemory(): Promise<MemoryResult> {
+async function measureMemory(hello: string): Promise<MemoryResult> {
   const held = (vms: number): Promise<HostMemory> =>
-    withSite({ 'hello.ts': HELLO }, { vms }, async ({ origin }) => {
+    withSite({ 'hello.ts': hello }, { vms }, async ({ origin }) => {
       for (let i = 0; i < 4; i++) await askMany(`${origin}/hello`, 20 * MANY, 2 * MANY)
       ;(globalThis as { gc?: () => void }).gc?.()
       await new Promise((resolve) => setTimeout(resolve, 500))
@@ -208,7 +209,8 @@ async function measureHog(): Promise<HogResult> {
 
 const PROBES = {
   boot: measureBoot,
-  memory: measureMemory,
+  memory: () => measureMemory(HELLO),
+  'memory-core': () => measureMemory(CORE_HELLO),
   reload: measureReload,
   hog: measureHog,
 } as const

@@ -5,6 +5,7 @@ import type { LoopResult } from './closed_loop.ts'
 import type { Way } from './plan.ts'
 import type { BootResult, HogResult, MemoryResult, ReloadResult } from './probe.ts'
 import type { Times, VmSamples } from './samples.ts'
+import type { StartsResult } from './starts.ts'
 
 /** One timed run of a way. */
 export interface WayRun extends LoopResult {
@@ -66,6 +67,9 @@ export interface Results {
   readonly vm: VmReport | undefined
   readonly boot: BootResult | undefined
   readonly memory: MemoryResult | undefined
+  /** The same of the core runtime. */
+  readonly coreMemory: MemoryResult | undefined
+  readonly starts: StartsResult | undefined
   readonly reload: ReloadResult | undefined
   readonly hog: HogResult | undefined
   readonly soak: SoakResult | undefined

@@ -24,6 +24,7 @@ import {
   type WayRun,
 } from './results.ts'
 import type { VmSamples } from './samples.ts'
+import type { StartsResult } from './starts.ts'
 
 interface Settings {
   readonly quick: boolean
@@ -112,6 +113,8 @@ const NOTHING: Alone = {
   vm: undefined,
   boot: undefined,
   memory: undefined,
+  coreMemory: undefined,
+  starts: undefined,
   reload: undefined,
   hog: undefined,
   soak: undefined,
@@ -145,6 +148,8 @@ async function measureAlone(quick: boolean, failures: string[]): Promise<Alone> 
       )),
     boot: await probe<BootResult>('boot'),
     memory: await probe<MemoryResult>('memory'),
+    coreMemory: await probe<MemoryResult>('memory-core'),
+    starts: await part<StartsResult>('starts of programs', () => runDeno([], 'isolated/starts.ts', [])),
     reload: await probe<ReloadResult>('reload'),
     hog: await probe<HogResult>('hog'),
     soak: quick ? undefined : await part('soak of 100 000', measureSoak),
