@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use mayfly_vmm::{Entry, Error, Flush, Host};
 
+use crate::runtimes::print_runtimes;
+
 /// Opens KVM, runs the probes and prints what they say. Fails where no machine can run.
 pub fn doctor() -> ExitCode {
     match Host::open() {
@@ -32,6 +34,7 @@ pub fn doctor() -> ExitCode {
                 "vectors     {} bytes of XSAVE state per thread",
                 host.xsave_length()
             );
+            print_runtimes();
             host_kernel();
             ExitCode::SUCCESS
         }

@@ -4,6 +4,7 @@ mod bench;
 mod doctor;
 mod leak;
 mod run;
+mod runtimes;
 
 use std::process::ExitCode;
 
