@@ -5,7 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output};
 use std::ptr;
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mayfly_guard::{Bell, VmThread};
 
@@ -85,7 +85,15 @@ fn holdings() -> [usize; 3] {
 }
 
 fn many_crashes() {
-    let crashes = |n: usize| (0..n).for_each(|_| drop(crate::crash_of(read_nothing).expect("a crash")));
+    let threads = holdings()[1];
+    let crashes = |n: usize| {
+        (0..n).for_each(|_| drop(crate::crash_of(read_nothing).expect("a crash")));
+        // The last one may still be on its way out.
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while holdings()[1] > threads && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    };
     // The allocator gives each new thread an arena, and a crashed one keeps its: up to eight a CPU, then they are shared.
     crashes(8 * std::thread::available_parallelism().unwrap().get() + 10);
     let before = holdings();

@@ -84,7 +84,6 @@ fn pages_that_requests_stopped_writing_leave_the_working_set() {
         let report = light(&mut fork);
         if report.idle > 0 {
             given.push((request, report.idle));
-            fork.check().unwrap();
         }
     }
     assert!(
@@ -93,6 +92,9 @@ fn pages_that_requests_stopped_writing_leave_the_working_set() {
     );
     assert!(light(&mut fork).pages < 32);
     assert!(heavy(&mut fork).pages >= 100);
+    // A check reads every page, and Linux before 6.7 counts what was only read as private: so it comes last.
+    let gives_back = (0..5000).any(|_| light(&mut fork).idle > 0);
+    assert!(gives_back, "pages that came back once are given back once more");
     fork.check().unwrap();
 }
 
