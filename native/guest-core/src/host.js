@@ -29,8 +29,11 @@
   }
 
   globalThis.__mayfly = {
-    read: ops.op_mayfly_read,
-    write: ops.op_mayfly_write,
+    receive: ops.op_mayfly_receive,
+    keepHeader: ops.op_mayfly_keep_header,
+    sendKept: ops.op_mayfly_send_kept,
+    sendText: ops.op_mayfly_send_text,
+    sendBytes: ops.op_mayfly_send_bytes,
     log: ops.op_mayfly_log,
     exit: ops.op_mayfly_exit,
     entropy: ops.op_mayfly_entropy,

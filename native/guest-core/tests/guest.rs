@@ -16,14 +16,11 @@ const SURFACE: &str = "
 
 /// Answers each frame with its own header and body.
 const ECHO: &str = "
-  const buffer = new Uint8Array(65536)
   for (;;) {
-    let have = host.read(buffer)
-    if (have === 0) host.exit(0)
-    const end = 16 + new DataView(buffer.buffer).getUint32(8, true) + new DataView(buffer.buffer).getUint32(12, true)
-    while (have < end) have += host.read(buffer.subarray(have))
-    buffer[5] = 2
-    host.write(buffer.subarray(0, end))
+    const frame = host.receive()
+    if (frame === null) host.exit(0)
+    const [line, rest, body] = frame
+    host.sendBytes(rest === '' ? line : `${line}\\n${rest}`, body ?? new Uint8Array(0), 1e9)
   }
 ";
 
@@ -143,9 +140,11 @@ fn frames_come_and_go() {
     let mut command = scripts.command();
     command.arg(scripts.path("program.js"));
     let mut guest = Guest::start(command);
-    for body in [&b""[..], b"body", &[7; 40_000]] {
-        guest.send("{\"a\":1}", body);
-        assert_eq!(guest.receive(), ("{\"a\":1}".to_owned(), body.to_vec()));
+    for header in ["{\"a\":1}", "[1]\n[2]\n34", "[\"\u{20ac}\"]\n[]"] {
+        for body in [&b""[..], b"body", &[7; 40_000], &[8; 200_000]] {
+            guest.send(header, body);
+            assert_eq!(guest.receive(), (header.to_owned(), body.to_vec()));
+        }
     }
     assert_eq!(guest.end(), (String::new(), Some(0)));
 }
@@ -155,9 +154,7 @@ fn a_module_that_comes_after_the_start_can_be_imported() {
     let scripts = Scripts::new(
         "
         const { name } = await import('./other.js')
-        const frame = new Uint8Array(4096)
-        host.read(frame)
-        host.write(frame.subarray(0, 0))
+        host.receive()
         const later = await import('./later.js')
         say(name, later.name, later.where.slice(-8), await import('./other.js') === await import('./other.js'))
         ",
@@ -376,12 +373,11 @@ fn nothing_is_written_to_the_home_folder() {
 }
 
 const WAITS: &str = "
-  const buffer = new Uint8Array(4096)
   const kept = Array.from({ length: 5000 }, (_, i) => ({ i }))
   for (let count = 0;; count++) {
-    if (host.read(buffer) === 0) host.exit(0)
+    if (host.receive() === null) host.exit(0)
     kept[17 * 100].i = count
-    host.write(buffer.subarray(0, 40))
+    host.sendText('{}', 'answer', 6, 100)
   }
 ";
 

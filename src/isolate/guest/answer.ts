@@ -4,21 +4,19 @@ import type { HeaderPairs, PendingData, ResponseHead } from '../message.ts'
 import { toJsonMembers } from '../json_members.ts'
 import type { GuestContext } from './context.ts'
 import { toErrorData } from './errors.ts'
-import { writeBytes, writeText } from './frames.ts'
+import { NOTHING } from './head.ts'
+import { type FrameHeader, host } from './host.ts'
 import { LazyResponse, type PlainType, ViewResponse } from './response.ts'
 
-const encoder = new TextEncoder()
-const NOTHING = new Uint8Array(0)
-
 /** Headers of the answers that `ctx.send` makes most, as they stand in the frame. */
-const PLAIN_HEADERS: Readonly<Record<PlainType, Uint8Array>> = {
+const PLAIN_HEADERS: Readonly<Record<PlainType, FrameHeader>> = {
   'application/json': plainHeader('application/json'),
   'text/plain; charset=utf-8': plainHeader('text/plain; charset=utf-8'),
   'text/html; charset=utf-8': plainHeader('text/html; charset=utf-8'),
 }
 
-function plainHeader(type: PlainType): Uint8Array {
-  return encodeHead({ status: 200, headers: [['content-type', type]] })
+function plainHeader(type: PlainType): FrameHeader {
+  return host.keepHeader(JSON.stringify({ status: 200, headers: [['content-type', type]] }))
 }
 
 /** Writes the answer of a response; at once if it can. `limit`: bytes of the body. */
@@ -29,7 +27,7 @@ export function answer(ctx: GuestContext, response: Response, limit: number): vo
   const head = leavesNothing(ctx)
     ? PLAIN_HEADERS[contentType]
     : encodeHead({ status: 200, headers: [['content-type', contentType]], ...collect(ctx) })
-  if (!writeText(head, content, limit)) return answerOver(ctx, limit)
+  if (!host.sendText(head, content, limit)) return answerOver(ctx, limit)
   ctx.answered = true
 }
 
@@ -49,15 +47,15 @@ function answerOver(ctx: GuestContext, limit: number): void {
 function writeError(ctx: GuestContext, error: Pick<ResponseHead, 'error' | 'over'>): void {
   if (ctx.answered) return
   ctx.answered = true
-  if (writeBytes(encodeHead({ ...error, ...collect(ctx), ...statusOf(ctx) }), NOTHING, 0)) return
+  if (host.sendBytes(encodeHead({ ...error, ...collect(ctx), ...statusOf(ctx) }), NOTHING, 0)) return
   // What the handler collected is over the limit of a header.
-  writeBytes(encodeHead(error), NOTHING, 0)
+  host.sendBytes(encodeHead(error), NOTHING, 0)
 }
 
 /** Writes the answer to a control frame. */
 export function answerControl(answer: object): void {
-  if (!writeBytes(encoder.encode(JSON.stringify(answer)), NOTHING, 0)) {
-    writeBytes(encoder.encode('{}'), NOTHING, 0)
+  if (!host.sendBytes(host.toHeader(JSON.stringify(answer)), NOTHING, 0)) {
+    host.sendBytes(host.toHeader('{}'), NOTHING, 0)
   }
 }
 
@@ -75,7 +73,7 @@ async function answerReal(ctx: GuestContext, response: Response, limit: number):
     throw new RangeError(`Cannot answer with status ${status} from an isolated handler: want 200 to 599`)
   }
   if (ctx.answered) return
-  if (!writeBytes(encodeHead(head), body, limit)) return answerOver(ctx, limit)
+  if (!host.sendBytes(encodeHead(head), body, limit)) return answerOver(ctx, limit)
   ctx.answered = true
 }
 
@@ -119,7 +117,7 @@ function answerView(ctx: GuestContext, response: ViewResponse, limit: number): v
     ...collect(ctx),
     ...statusOf(ctx),
   }
-  if (!writeText(encodeHead(head), JSON.stringify(data), limit)) return answerOver(ctx, limit)
+  if (!host.sendText(encodeHead(head), JSON.stringify(data), limit)) return answerOver(ctx, limit)
   ctx.answered = true
 }
 
@@ -153,6 +151,6 @@ function changedState(bag: Record<string, unknown>, before: string): Record<stri
   return after === before || (before === '' && after === '{}') ? undefined : JSON.parse(after)
 }
 
-function encodeHead(head: ResponseHead): Uint8Array {
-  return encoder.encode(JSON.stringify(head))
+function encodeHead(head: ResponseHead): FrameHeader {
+  return host.toHeader(JSON.stringify(head))
 }

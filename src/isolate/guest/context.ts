@@ -4,9 +4,9 @@ import { RequestReader } from '../../context/get.ts'
 import { ResponseSender } from '../../context/send.ts'
 import type { ContextHost, RequestState } from '../../context/state.ts'
 import { createBus } from '../../events/bus.ts'
-import type { PendingData, RequestRest } from '../message.ts'
+import type { PendingData, RequestLine, RequestRest } from '../message.ts'
 import { BODY_MAX } from '../wire.ts'
-import type { GuestHead } from './head.ts'
+import { createHead, type GuestHead } from './head.ts'
 import { LazyRequest } from './request.ts'
 import { LazyResponse, type PlainType, ViewResponse } from './response.ts'
 
@@ -34,38 +34,52 @@ export function createGuestHost(): ContextHost {
   }
 }
 
-/** One request in a guest. */
+/** One request in a guest. It is made before its frame comes, with all that the frame does not tell. */
 export class GuestContext extends RequestContext {
   readonly head: GuestHead
   /** `ctx.state` as it came, as JSON; '' when none came. */
-  readonly stateText: string
+  stateText = ''
   /** The last response that `ctx.send` made of a stream: it may never end. */
   streamed: Response | null = null
   /** Its frame has been written. */
   answered = false
-  #reader: GuestReader | null = null
-  #sender: GuestSender | null = null
+  readonly #reader = new GuestReader(this)
+  readonly #sender = new GuestSender(this)
 
-  constructor(host: ContextHost, head: GuestHead, body: Uint8Array<ArrayBuffer>) {
-    const { line } = head
-    const request = new LazyRequest(head, body) as unknown as Request
-    super(host, request, undefined, line[1], line[2], line[3])
-    const params = line[6], pending = line[7], rest = line[8]
+  constructor(host: ContextHost) {
+    const head = createHead()
+    super(host, new LazyRequest(head) as unknown as Request, undefined, '', '', '')
     this.head = head
     this.isolated = true
-    if (body.length > 0) this.body = Promise.resolve(body)
+  }
+
+  /** Takes the first line of the frame that has come into {@link head}. */
+  begin(line: RequestLine): void {
+    const { head } = this
+    head.line = line
+    place(this, line[1], line[2], line[3])
+    const params = line[6], pending = line[7], rest = line[8]
+    if (head.body.length > 0) this.body = Promise.resolve(head.body)
     if (params) this.params = Object.assign(Object.create(null), params)
     if (pending) this.pending = toPending(pending)
-    this.stateText = rest === null ? '' : takeRest(this, rest)
+    if (rest !== null) this.stateText = takeRest(this, rest)
   }
 
   override get get(): RequestReader {
-    return this.#reader ??= new GuestReader(this)
+    return this.#reader
   }
 
   override get send(): ResponseSender {
-    return this.#sender ??= new GuestSender(this)
+    return this.#sender
   }
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
+function place(state: Mutable<RequestState>, method: string, url: string, pathname: string): void {
+  state.method = method
+  state.url = url
+  state.pathname = pathname
 }
 
 /** What most requests have not; gives `ctx.state` as JSON. */

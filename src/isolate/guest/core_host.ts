@@ -1,10 +1,17 @@
 /** The guest's host where the runtime is our own, `native/guest-core`. */
+import { NOTHING } from './head.ts'
 import { type GuestHost, setHost } from './host.ts'
 
 /** What the runtime gives, as `native/guest-core/src/host.js` makes it and its surface adds to it. */
 interface CoreHost {
-  read(into: Uint8Array): number
-  write(bytes: Uint8Array): number
+  /** The first line of the next frame's header, the rest of that, and the body if there is one. */
+  receive(): readonly [line: string, rest: string, body: Uint8Array<ArrayBuffer> | undefined] | null
+  /** Keeps a header, and gives it a number. */
+  keepHeader(header: string): number
+  /** `units`: length of the body. Texts are well-formed. */
+  sendKept(header: number, body: string, units: number, limit: number): boolean
+  sendText(header: string, body: string, units: number, limit: number): boolean
+  sendBytes(header: string, body: Uint8Array, limit: number): boolean
   log(bytes: Uint8Array): number
   exit(code: number): never
   limitMemory(bytes: number): void
@@ -19,13 +26,32 @@ interface CoreHost {
 }
 
 const { __mayfly: core } = globalThis as unknown as { __mayfly: CoreHost }
-const { read, write, log } = core
+const { receive, sendKept, sendText, sendBytes, log } = core
+let discards = false
 /** Memory of the runtime itself, the program and its modules. */
 const OWN_BYTES = 16 << 20
 
 const coreHost: GuestHost = {
-  read: (into) => read(into) || null,
-  write,
+  receive(head) {
+    const frame = receive()
+    if (frame === null) return null
+    head.text = frame[1]
+    head.body = frame[2] ?? NOTHING
+    return frame[0]
+  },
+  toHeader: (text) => text,
+  keepHeader: core.keepHeader,
+  sendText(header, body, limit) {
+    if (discards) return true
+    const text = body.toWellFormed()
+    return typeof header === 'number'
+      ? sendKept(header, text, text.length, limit)
+      : sendText(header as string, text, text.length, limit)
+  },
+  sendBytes: (header, body, limit) => discards || sendBytes(header as string, body, limit),
+  discardOutput(yes) {
+    discards = yes
+  },
   log,
   exit: core.exit,
   limitMemory: (bytes) => core.limitMemory(bytes + OWN_BYTES),

@@ -1,13 +1,13 @@
 /** The guest's host where the runtime is Deno. */
 import { Console } from 'node:console'
+import { createFrames } from './frames.ts'
 import { type GuestHost, setHost } from './host.ts'
 
 // Kept here: the first is fd 1, and `Deno.stdout` leads to fd 2 afterwards.
 const { stdout, stdin, stderr } = Deno
 
 const denoHost: GuestHost = {
-  read: (into) => stdin.readSync(into),
-  write: (bytes) => stdout.writeSync(bytes),
+  ...createFrames({ read: (into) => stdin.readSync(into), write: (bytes) => stdout.writeSync(bytes) }),
   log: (bytes) => stderr.writeSync(bytes),
   exit: (code) => Deno.exit(code),
   limitMemory: () => {},

@@ -2,13 +2,28 @@
  * What the guest's code needs of the runtime that it runs in, beside the Web's globals. The bundle's entry loads the module of its
  * runtime first, which gives it here.
  */
+import type { GuestHead } from './head.ts'
+
+/** The header of an answer as a runtime makes it, for its own calls alone. */
+export type FrameHeader = string | number | Uint8Array<ArrayBuffer>
 
 /** The few calls that differ between runtimes. */
 export interface GuestHost {
-  /** Waits for bytes on fd 0 and tells how many came; null at the end of input. */
-  read(into: Uint8Array): number | null
-  /** Writes to fd 1, which carries frames, and tells how many bytes were taken. */
-  write(bytes: Uint8Array): number
+  /**
+   * Waits for the next frame on fd 0, without leaving the thread, and puts it into `head`: all but the first line of its header, which it
+   * gives. Null at the end of input. Throws for what is no frame.
+   */
+  receive(head: GuestHead): string | null
+  /** Makes a header ready to be sent. */
+  toHeader(text: string): FrameHeader
+  /** As {@link toHeader}, for one that is sent many times, and as a text's alone. */
+  keepHeader(text: string): FrameHeader
+  /** Writes a frame on fd 1. False, and nothing written, if the body is over `limit` bytes or a part over what any may have. */
+  sendText(header: FrameHeader, body: string, limit: number): boolean
+  /** As {@link sendText}. */
+  sendBytes(header: FrameHeader, body: Uint8Array, limit: number): boolean
+  /** Whether frames are made and then dropped. */
+  discardOutput(yes: boolean): void
   /** Writes to fd 2 and tells how many bytes were taken. */
   log(bytes: Uint8Array): number
   exit(code: number): never

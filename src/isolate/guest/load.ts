@@ -1,7 +1,7 @@
 /** What a base does: it waits to be told which program to load, and leaves the frames to that. */
 import type { DrawHead, LoadHead } from '../message.ts'
 import { answerControl } from './answer.ts'
-import { readRequestFrame } from './frames.ts'
+import { createHead } from './head.ts'
 import { host } from './host.ts'
 import { drawNatively, seed } from './random.ts'
 
@@ -12,9 +12,9 @@ import { drawNatively, seed } from './random.ts'
 export function awaitProgram(): void {
   host.settle('base')
   for (;;) {
-    const frame = readRequestFrame()
-    if (frame === null) host.exit(0)
-    const head = JSON.parse(frame.header) as DrawHead | LoadHead
+    const line = host.receive(createHead())
+    if (line === null) host.exit(0)
+    const head = JSON.parse(line) as DrawHead | LoadHead
     if (head.control === 'load') return load(head)
     drawNatively(head.count)
     answerControl({})

@@ -10,15 +10,13 @@ import { type GuestHead, readHeaders } from './head.ts'
  */
 export class LazyRequest {
   readonly #head: GuestHead
-  readonly #bytes: Uint8Array<ArrayBuffer>
   #headers: Headers | null = null
   #real: Request | null = null
   /** The body was read here, not in the real request. */
   #used = false
 
-  constructor(head: GuestHead, bytes: Uint8Array<ArrayBuffer>) {
+  constructor(head: GuestHead) {
     this.#head = head
-    this.#bytes = bytes
   }
 
   get method(): string {
@@ -34,23 +32,23 @@ export class LazyRequest {
   }
 
   get body(): ReadableStream<Uint8Array> | null {
-    return this.#bytes.length === 0 ? null : this.#make().body
+    return this.#head.body.length === 0 ? null : this.#make().body
   }
 
   async text(): Promise<string> {
-    return this.#reads() ? decoder.decode(this.#bytes) : await this.#make().text()
+    return this.#reads() ? decoder.decode(this.#head.body) : await this.#make().text()
   }
 
   async json(): Promise<unknown> {
-    return this.#reads() ? JSON.parse(decoder.decode(this.#bytes)) : await this.#make().json()
+    return this.#reads() ? JSON.parse(decoder.decode(this.#head.body)) : await this.#make().json()
   }
 
   async bytes(): Promise<Uint8Array<ArrayBuffer>> {
-    return this.#reads() ? this.#bytes.slice() : await this.#make().bytes()
+    return this.#reads() ? this.#head.body.slice() : await this.#make().bytes()
   }
 
   async arrayBuffer(): Promise<ArrayBuffer> {
-    return this.#reads() ? this.#bytes.slice().buffer : await this.#make().arrayBuffer()
+    return this.#reads() ? this.#head.body.slice().buffer : await this.#make().arrayBuffer()
   }
 
   /** Whether the body is read here: nobody has seen the real request, and the body is there. */
@@ -61,7 +59,7 @@ export class LazyRequest {
 
   #isBodiless(): boolean {
     const { method } = this
-    return this.#bytes.length === 0 || method === 'GET' || method === 'HEAD'
+    return this.#head.body.length === 0 || method === 'GET' || method === 'HEAD'
   }
 
   /** The real request behind one, with the headers that it has now; anything else is given back. */
@@ -78,7 +76,7 @@ export class LazyRequest {
     const { method, url } = this
     // Headers that somebody took are copied when they matter: they may change until then.
     const headers = this.#headers === null ? readHeaders(this.#head) as [string, string][] : undefined
-    const body = this.#isBodiless() ? undefined : this.#bytes
+    const body = this.#isBodiless() ? undefined : this.#head.body
     const real = this.#real = new NativeRequest(url, { method, headers, body })
     // Read, so that it refuses to be read again.
     if (this.#used) real.text().catch(() => {})

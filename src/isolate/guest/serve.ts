@@ -6,8 +6,7 @@ import { limitConsole, openConsole } from './console.ts'
 import { createGuestHost, GuestContext } from './context.ts'
 import { toErrorData } from './errors.ts'
 import { headersFor, WAYS } from './exercise.ts'
-import { discardOutput, readRequestFrame } from './frames.ts'
-import { type GuestHead, readHead } from './head.ts'
+import { NOTHING, splitHeader } from './head.ts'
 import { host } from './host.ts'
 import { drawNatively, seed } from './random.ts'
 import { installLazyRequest } from './request.ts'
@@ -141,14 +140,15 @@ function broken(name: string, error: unknown): LoadedHandler {
 
 async function loop(guest: Guest): Promise<void> {
   for (const { turn } = guest; guest.turn === turn;) {
-    const frame = readRequestFrame()
-    if (frame === null) host.exit(0)
-    const { header, body } = frame
-    if (header.charCodeAt(0) === BRACE) {
-      await control(guest, JSON.parse(header))
+    // Made before the wait, so that a snapshot has it.
+    const ctx = new GuestContext(guest.host)
+    const line = host.receive(ctx.head)
+    if (line === null) host.exit(0)
+    if (line.charCodeAt(0) === BRACE) {
+      await control(guest, JSON.parse(line))
       continue
     }
-    const answered = handle(guest, readHead(header), body)
+    const answered = handle(guest, ctx, line)
     // A kept program owes a turn to what handlers left behind; after a reset it is gone.
     if (answered === undefined) await null
     else await answered
@@ -193,24 +193,27 @@ export async function exercise(): Promise<void> {
     waiting: null,
     turn: 0,
   }
-  discardOutput(true)
+  host.discardOutput(true)
   for (let round = 0; round < ROUNDS; round++) {
     for (let way = 0; way < WAYS.length; way++) {
       for (const header of headersFor(way)) {
-        const head = readHead(header)
-        await handle(guest, head, head.line[1] === 'POST' ? new Uint8Array([0x61]) : new Uint8Array(0))
+        const ctx = new GuestContext(guest.host)
+        const line = splitHeader(header, ctx.head)
+        ctx.head.body = JSON.parse(line)[1] === 'POST' ? new Uint8Array([0x61]) : NOTHING
+        await handle(guest, ctx, line)
       }
     }
   }
-  discardOutput(false)
+  host.discardOutput(false)
 }
 
-function handle(guest: Guest, head: GuestHead, body: Uint8Array<ArrayBuffer>): void | Promise<void> {
-  seed(head.text)
+/** Answers a request whose frame lies in the head of `ctx`, but for its first line. */
+function handle(guest: Guest, ctx: GuestContext, line: string): void | Promise<void> {
+  seed(ctx.head.text)
   openConsole()
-  const ctx = new GuestContext(guest.host, head, body)
+  ctx.begin(JSON.parse(line))
   try {
-    const result = guest.handlers[head.line[0]].run(ctx)
+    const result = guest.handlers[ctx.head.line[0]].run(ctx)
     if (result instanceof Response) {
       const written = answer(ctx, result, guest.limit)
       return written === undefined ? undefined : wait(guest, ctx, written)

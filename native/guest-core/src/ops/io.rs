@@ -1,4 +1,4 @@
-//! The three descriptors that a guest has. Each operation is one system call, but for a call that a signal cut off.
+//! The three descriptors that a guest has. Each function is one system call, but for a call that a signal cut off.
 
 use deno_core::op2;
 use deno_error::JsErrorBox;
@@ -6,33 +6,32 @@ use deno_error::JsErrorBox;
 use crate::trace;
 
 /// `read(0)`: how many bytes came, 0 at the end of input.
-#[op2(fast)]
-pub fn op_mayfly_read(#[buffer] into: &mut [u8]) -> Result<u32, JsErrorBox> {
+pub fn read(into: &mut [u8]) -> Result<usize, JsErrorBox> {
     if let Some(count) = trace::read(into) {
-        return Ok(count);
+        return Ok(count as usize);
     }
     // SAFETY: `into` is valid for writes of its length.
-    again("read", 0, || unsafe {
+    let count = again("read", 0, || unsafe {
         libc::read(0, into.as_mut_ptr().cast(), into.len())
-    })
+    })?;
+    Ok(count as usize)
 }
 
 /// `write(1)`: how many bytes were taken.
-#[op2(fast)]
-pub fn op_mayfly_write(#[buffer] bytes: &[u8]) -> Result<u32, JsErrorBox> {
+pub fn write(bytes: &[u8]) -> Result<usize, JsErrorBox> {
     if let Some(count) = trace::write(bytes) {
-        return Ok(count);
+        return Ok(count as usize);
     }
-    write(1, bytes)
+    Ok(write_to(1, bytes)? as usize)
 }
 
 /// `write(2)`: how many bytes were taken.
 #[op2(fast)]
 pub fn op_mayfly_log(#[buffer] bytes: &[u8]) -> Result<u32, JsErrorBox> {
-    write(2, bytes)
+    write_to(2, bytes)
 }
 
-fn write(descriptor: i32, bytes: &[u8]) -> Result<u32, JsErrorBox> {
+fn write_to(descriptor: i32, bytes: &[u8]) -> Result<u32, JsErrorBox> {
     // SAFETY: `bytes` is valid for reads of its length.
     again("write", descriptor, || unsafe {
         libc::write(descriptor, bytes.as_ptr().cast(), bytes.len())

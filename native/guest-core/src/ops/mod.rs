@@ -3,6 +3,7 @@
 mod clock;
 mod digest;
 mod encode;
+mod frames;
 mod io;
 mod process;
 mod url;
@@ -24,9 +25,12 @@ deno_core::extension!(
         encode::op_mayfly_encode,
         encode::op_mayfly_encode_into,
         encode::op_mayfly_encoding_name,
+        frames::op_mayfly_keep_header,
+        frames::op_mayfly_receive,
+        frames::op_mayfly_send_bytes,
+        frames::op_mayfly_send_kept,
+        frames::op_mayfly_send_text,
         io::op_mayfly_log,
-        io::op_mayfly_read,
-        io::op_mayfly_write,
         process::op_mayfly_entropy,
         process::op_mayfly_exit,
         process::op_mayfly_memory_limit,
@@ -39,4 +43,5 @@ deno_core::extension!(
         url::op_mayfly_parse_url,
         url::op_mayfly_set_url,
     ],
+    state = |state| state.put(frames::Frames::default()),
 );

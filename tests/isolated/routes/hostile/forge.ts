@@ -1,6 +1,6 @@
 /**
  * Writes frames of its own to fd 1, in the way that `?what=` names, past the guest's own code: with Node's `fs`, and in the runtime core,
- * which has no such call, in place of the answer that the guest's code would write.
+ * which has no such call and writes the heads of frames itself, by the parts of the answer that the guest's code gives it.
  */
 import type { Context } from '@mayfly/mayfly'
 
@@ -94,19 +94,29 @@ export function GET(ctx: Context): Response {
   if (typeof process !== 'undefined') {
     const { writeSync } = process.getBuiltinModule('node:fs')
     for (let sent = 0; sent < bytes.length;) sent += writeSync(1, bytes, sent)
-  } else if (bytes.length > 0) {
-    replaceFrame(bytes)
+  } else {
+    const parts = toParts(bytes)
+    if (parts !== null) return forgeParts(parts)
   }
   return ctx.send.text('by the rules')
 }
 
-/** Poisons what cuts the frame out of the guest's buffer. */
-function replaceFrame(bytes: Uint8Array): void {
-  const { subarray } = Uint8Array.prototype
-  let sent = false
-  Uint8Array.prototype.subarray = function (begin = 0, end) {
-    if (begin !== 0 || end === undefined || sent) return subarray.call(this, begin, end)
-    sent = true
-    return bytes as Uint8Array<ArrayBuffer>
-  }
+interface Parts {
+  readonly header: string
+  readonly body: Uint8Array<ArrayBuffer>
+}
+
+/** The parts of a frame whose head is right; null for other bytes. */
+function toParts(bytes: Uint8Array): Parts | null {
+  if (bytes.length < 16 || bytes[4] !== 1 || bytes[5] !== 2 || bytes[7] !== 0) return null
+  const view = new DataView(bytes.buffer)
+  const bodyAt = 16 + view.getUint32(8, true)
+  if (bodyAt + view.getUint32(12, true) !== bytes.length) return null
+  return { header: new TextDecoder().decode(bytes.subarray(16, bodyAt)), body: bytes.slice(bodyAt) }
+}
+
+/** Poisons what makes the header of the answer. */
+function forgeParts({ header, body }: Parts): Response {
+  JSON.stringify = () => header
+  return new Response(body)
 }
