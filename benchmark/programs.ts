@@ -8,17 +8,16 @@
  * is wrong, or memory grows or is over what 500 programs may take.
  */
 import { parseArgs } from 'node:util'
-import { join } from 'node:path'
 import { stopEsbuild } from '../src/compiler/esbuild.ts'
 import type { BootedProgram, Machines } from '../src/isolate/machines.ts'
-import { planPrograms, type Program } from '../src/isolate/program.ts'
-import { createSeed, encodeRequest } from '../src/isolate/request_frame.ts'
+import type { Program } from '../src/isolate/program.ts'
 import { decodeResponse } from '../src/isolate/response_frame.ts'
 import { SnapshotProgram } from '../src/isolate/snapshots.ts'
 import { openVirtualMachines } from '../src/isolate/virtual_machines.ts'
 import { HEADER_MAX } from '../src/isolate/wire.ts'
 import { describeMachine } from './machine.ts'
 import { measureMemory, type ProgramsMemory } from './programs/memory.ts'
+import { encodeGet, planTexts } from './programs/plan.ts'
 import { type ProgramsReport, type ProgramsStart, toProgramsMarkdown } from './programs/report.ts'
 import { median } from './statistics.ts'
 
@@ -124,24 +123,17 @@ function toStart(runtime: Runtime, running: readonly Running[]): ProgramsStart {
 
 /** Routes of unlike options, so that each is a program of its own; those of one runtime start alike. */
 async function plan(): Promise<readonly Program[]> {
-  const routes = []
+  const texts: Record<string, string> = {}
   for (let index = 0; index < programs; index++) {
-    const path = join(folder, `r${index}.ts`)
-    await Deno.writeTextFile(
-      path,
-      `export const isolated = { runtime: '${RUNTIMES[index % 2]}', timeoutMs: ${
-        1000 + index
-      }, warmup: ${warmup} }
+    texts[`r${index}.ts`] = `export const isolated = { runtime: '${RUNTIMES[index % 2]}', timeoutMs: ${
+      1000 + index
+    }, warmup: ${warmup} }
 const secret = 'the secret of ' + ${index}
 let count = 0
 export const GET = (ctx) => ctx.send.json({ secret, count: ++count })
-`,
-    )
-    routes.push({ file: `r${index}.ts`, path, pattern: `/r${index}`, methods: ['GET'], mount: false })
+`
   }
-  const { programs: plans, failures } = await planPrograms(routes)
-  for (const { error } of failures) throw error
-  return plans
+  return await planTexts(folder, texts)
 }
 
 async function start(machines: Machines, plans: readonly Program[]): Promise<Running[]> {
@@ -159,16 +151,8 @@ async function load(machines: Machines, running: readonly Running[], count: numb
   const client = async () => {
     while (next < count) {
       const { plan, booted, secret } = running[next++ % running.length]
-      const frame = encodeRequest({
-        handler: 0,
-        method: 'GET',
-        url: 'http://localhost/',
-        path: '/',
-        headers: [['host', 'localhost']],
-        seed: createSeed(),
-      })
       const { timeoutMs } = plan.options
-      const completion = await machines.submit(booted, frame, { timeoutMs, keep: false, line: 0 })
+      const completion = await machines.submit(booted, encodeGet(), { timeoutMs, keep: false, line: 0 })
       if (completion.outcome !== 'answered') {
         wrong++
         continue

@@ -1,15 +1,14 @@
 /**
  * How hello programs of each runtime start and what they take, in a process of its own. Prints {@link StartsResult} as JSON.
  */
-import { join } from '@std/path'
 import { stopEsbuild } from '../../src/compiler/esbuild.ts'
 import type { Machines } from '../../src/isolate/machines.ts'
 import type { IsolateRuntime } from '../../src/isolate/options.ts'
-import { planPrograms, type Program } from '../../src/isolate/program.ts'
-import { createSeed, encodeRequest } from '../../src/isolate/request_frame.ts'
+import type { Program } from '../../src/isolate/program.ts'
 import { SnapshotProgram } from '../../src/isolate/snapshots.ts'
 import { openVirtualMachines } from '../../src/isolate/virtual_machines.ts'
 import { measureMemory } from '../programs/memory.ts'
+import { encodeGet, planTexts } from '../programs/plan.ts'
 import { median } from '../statistics.ts'
 
 /** Programs of one runtime; medians. */
@@ -74,35 +73,20 @@ async function plan(
   count: number,
   warmup?: number,
 ): Promise<readonly Program[]> {
-  const routes = []
+  const texts: Record<string, string> = {}
   for (let index = 0; index < count; index++) {
-    const file = `${runtime}-${warmup ?? 'warm'}-${index}.ts`
     const options = { runtime, timeoutMs: HELLO_MS + index, warmup }
-    await Deno.writeTextFile(
-      join(folder, file),
-      `export const isolated = ${JSON.stringify(options)}
+    texts[`${runtime}-${warmup ?? 'warm'}-${index}.ts`] = `export const isolated = ${JSON.stringify(options)}
 export const GET = (ctx) => ctx.send.json({ hello: 'world!' })
-`,
-    )
-    routes.push({ file, path: join(folder, file), pattern: `/${file}`, methods: ['GET'], mount: false })
+`
   }
-  const { programs, failures } = await planPrograms(routes)
-  for (const { error } of failures) throw error
-  return programs
+  return await planTexts(folder, texts)
 }
 
 /** Boots a program and waits for its first answer. */
 async function answered(machines: Machines, program: Program): Promise<SnapshotProgram> {
   const booted = await machines.boot(program)
-  const frame = encodeRequest({
-    handler: 0,
-    method: 'GET',
-    url: 'http://localhost/',
-    path: '/',
-    headers: [['host', 'localhost']],
-    seed: createSeed(),
-  })
-  const { outcome, message } = await machines.submit(booted, frame, {
+  const { outcome, message } = await machines.submit(booted, encodeGet(), {
     timeoutMs: HELLO_MS,
     keep: false,
     line: 0,
