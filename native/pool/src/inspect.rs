@@ -1,4 +1,5 @@
-//! What the leak check needs of an instance: a look at everything, and a reset that leaves a step out. No request uses it.
+//! What the leak check and the tests need: a look at everything in an instance and a program, and a reset that leaves a step out. No
+//! request uses it.
 
 use std::fmt::Debug;
 
@@ -6,6 +7,7 @@ use mayfly_linux::kernel::Step;
 use mayfly_vmm::{ResetStep, Vm};
 
 use crate::instance::Instance;
+use crate::program::Program;
 
 /// A step of the reset of machine and kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,5 +58,14 @@ impl Instance {
     #[doc(hidden)]
     pub fn snapshot_tables(&self) -> Tables<'_> {
         self.program.kernel.tables()
+    }
+}
+
+impl Program {
+    /// Every page of the snapshot's own file, base not included, that is not all zeros, by its place there. To be asked on a thread
+    /// without a filter.
+    #[doc(hidden)]
+    pub fn visit_own_pages(&self, visit: &mut dyn FnMut(u64, &[u8])) -> mayfly_vmm::Result<()> {
+        self.machine.visit_own_pages(visit)
     }
 }

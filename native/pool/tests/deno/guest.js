@@ -5,47 +5,9 @@ const decoder = new TextDecoder()
 const encoder = new TextEncoder()
 let count = 0
 const list = []
-const simd = new Uint8Array([
-  0,
-  97,
-  115,
-  109,
-  1,
-  0,
-  0,
-  0,
-  1,
-  5,
-  1,
-  96,
-  0,
-  1,
-  127,
-  3,
-  2,
-  1,
-  0,
-  7,
-  5,
-  1,
-  1,
-  102,
-  0,
-  0,
-  10,
-  11,
-  1,
-  9,
-  0,
-  65,
-  7,
-  253,
-  17,
-  253,
-  27,
-  0,
-  11,
-])
+const simd = Uint8Array.fromHex(
+  '0061736d010000000105016000017f03020100070501016600000a0b0109004107fd11fd1b000b',
+)
 
 function readFrame() {
   let have = 0
@@ -89,6 +51,10 @@ const actions = {
     Array.prototype.left = 2
     globalThis.timer = setInterval(() => count++, 1)
     return 'dirtied'
+  },
+  keep(secret) {
+    globalThis.given = [secret.repeat(100), ...Array.from({ length: 100 }, () => encoder.encode(secret))]
+    return 'kept'
   },
   simd: () => String(new WebAssembly.Instance(new WebAssembly.Module(simd)).exports.f()),
   trap: () => refused(() => recurse(0)),
@@ -161,7 +127,8 @@ for (;;) {
   const what = readFrame()
   let answer
   try {
-    answer = what.startsWith('{') ? draw(JSON.parse(what).count) : await actions[what]()
+    const [name, word] = what.split(' ')
+    answer = what.startsWith('{') ? draw(JSON.parse(what).count) : await actions[name](word)
   } catch (e) {
     answer = `threw ${typeof e}`
   }

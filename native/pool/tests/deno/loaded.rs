@@ -4,7 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use mayfly_pool::{BootError, Limits, Load, Mount, Program, WarmupRequest, deno_spec};
 
-use super::{CLEAN, Client, deno, frame, host};
+use super::apart::Apart;
+use super::support::{Client, frame, host, text};
+use super::{CLEAN, deno};
 
 const PROGRAM: &str = "/program.js";
 
@@ -32,13 +34,13 @@ fn base() -> Option<Arc<Program>> {
 fn load(base: &Arc<Program>, source: String) -> Result<Arc<Program>, BootError> {
     let load = Load {
         mounts: vec![Mount::bytes(PROGRAM, source)],
-        frame: frame(&format!("{{\"control\":\"load\",\"name\":\"{PROGRAM}\"}}")),
+        frame: frame(&format!("{{\"control\":\"load\",\"name\":\"{PROGRAM}\"}}"), b""),
         draws: true,
         last: None,
         limits: limits(),
     };
     // Nothing that counts: this guest keeps what its warm-up left.
-    let mut warm = vec![frame("json"); 20];
+    let mut warm = vec![frame("json", b""); 20];
     Program::load(base, &load, &mut |_| warm.pop().map(WarmupRequest::new)).map(Arc::new)
 }
 
@@ -64,10 +66,10 @@ fn a_loaded_program_answers_as_a_booted_one() {
         ("collect", "collected"),
     ];
     for (what, want) in cases {
-        assert_eq!(client.text(what), want, "{what}");
-        assert_eq!(client.text("hello"), CLEAN, "after {what}");
+        assert_eq!(text(&client.ask(what)), want, "{what}");
+        assert_eq!(text(&client.ask("hello")), CLEAN, "after {what}");
     }
-    let (first, second) = (client.text("uuid"), client.text("uuid"));
+    let (first, second) = (text(&client.ask("uuid")), text(&client.ask("uuid")));
     assert_ne!(first, second);
     let (whole, own) = (base.own_bytes().unwrap(), program.own_bytes().unwrap());
     assert!(own < whole / 2, "{own} bytes beside the base's {whole}");
@@ -76,26 +78,14 @@ fn a_loaded_program_answers_as_a_booted_one() {
 #[test]
 fn programs_of_one_base_keep_their_secrets_from_each_other() {
     let Some(base) = base() else { return };
-    let secrets = ["a secret of the first program", "what the second program keeps"];
-    let programs = secrets.map(|secret| load(&base, guest(secret)).unwrap());
-    for (program, (own, other)) in programs
-        .iter()
-        .zip([(secrets[0], secrets[1]), (secrets[1], secrets[0])])
-    {
-        let mut client = Client::new(program);
-        assert_eq!(client.text("hello"), CLEAN);
-        let holds = |page: &[u8], what: &str| page.windows(what.len()).any(|w| w == what.as_bytes());
-        let mut found = 0;
-        let visit = &mut |at: u64, page: &[u8]| {
-            assert!(
-                !holds(page, other),
-                "frame {at:#x} holds another program's secret"
-            );
-            found += usize::from(holds(page, own));
-        };
-        client.instance.machine().visit_frames(visit).unwrap();
-        assert!(found > 0, "its own secret is nowhere");
+    let load = |secret: &str| load(&base, guest(secret)).unwrap();
+    let asks = [("dirty", "dirtied"), ("hello", CLEAN)];
+    Apart {
+        base: &base,
+        load: &load,
+        asks: &asks,
     }
+    .prove();
 }
 
 #[test]

@@ -3,24 +3,22 @@
 
 mod loaded;
 
+#[path = "../support/apart.rs"]
+mod apart;
 #[path = "../support/rounds.rs"]
 mod rounds;
+#[path = "../support/mod.rs"]
+mod support;
 
 use std::io::Read;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use mayfly_pool::{Instance, Limits, Outcome, Program, WarmupRequest, deno_spec};
-use mayfly_vmm::{Alarm, Error, Host, monotonic_ns};
-use mayfly_wire::{HEAD_BYTES, Head, Kind};
+use mayfly_pool::{Limits, Outcome, Program, WarmupRequest, deno_spec};
 use rounds::rounds;
+use support::{Client, PATIENCE, SECOND, frame, host, text};
 
-const SECOND: u64 = 1_000_000_000;
-
-/// Longer than any answer takes, also in an emulated machine: only what hangs meets it.
-const PATIENCE: u64 = 300 * SECOND;
-
-/// The binary itself: npm's launcher is a script and does not count.
+/// The binary itself: npm's launcher is a script and does not count. Without it each test says that it is skipped.
 fn deno() -> Option<PathBuf> {
     let on_path = std::env::var_os("PATH").unwrap_or_default();
     let on_path = std::env::split_paths(&on_path).map(|folder| folder.join("deno"));
@@ -35,29 +33,20 @@ fn deno() -> Option<PathBuf> {
             .is_ok()
             && magic == *b"\x7fELF"
     };
-    candidates
+    let found = candidates
         .filter_map(|path| path.canonicalize().ok())
-        .find(is_program)
-}
-
-/// The host's KVM; without it each test says why it is skipped.
-fn host() -> Option<Arc<Host>> {
-    match Host::open() {
-        Ok(host) => Some(Arc::new(host)),
-        Err(Error::Unavailable(u)) => {
-            eprintln!("SKIPPED: no /dev/kvm: {}; {}", u.reason, u.mend);
-            None
-        }
-        Err(e) => panic!("{e}"),
+        .find(is_program);
+    if found.is_none() {
+        eprintln!("SKIPPED: no deno binary: set MAYFLY_DENO or put it on the path");
     }
+    found
 }
 
-/// The program, booted once for all tests; without it each test says why it is skipped.
+/// The program, booted once for all tests.
 fn program() -> Option<Arc<Program>> {
-    static PROGRAM: OnceLock<Result<Arc<Program>, String>> = OnceLock::new();
+    static PROGRAM: OnceLock<Arc<Program>> = OnceLock::new();
+    let (host, deno) = (host()?, deno()?);
     let boot = || {
-        let host = host().ok_or("no /dev/kvm")?;
-        let deno = deno().ok_or("no deno binary: set MAYFLY_DENO or put it on the path")?;
         let limits = Limits {
             memory_bytes: 256 << 20,
             output_bytes: 1 << 20,
@@ -66,63 +55,20 @@ fn program() -> Option<Arc<Program>> {
         };
         let mut spec = deno_spec(&deno, include_bytes!("guest.js").to_vec(), limits);
         spec.draws = true;
-        let mut warm = vec![frame("simd"), frame("timer"), frame("json")];
-        warm.extend((0..50).map(|_| frame("read")));
-        Ok(Arc::new(
-            Program::boot(&host, &spec, &mut |_| warm.pop().map(WarmupRequest::new)).unwrap(),
-        ))
+        let mut warm = ["simd", "timer", "json"].map(|what| frame(what, b"")).to_vec();
+        warm.extend((0..50).map(|_| frame("read", b"")));
+        Arc::new(Program::boot(&host, &spec, &mut |_| warm.pop().map(WarmupRequest::new)).unwrap())
     };
-    match PROGRAM.get_or_init(boot) {
-        Ok(program) => Some(program.clone()),
-        Err(why) => {
-            eprintln!("SKIPPED: {why}");
-            None
-        }
-    }
+    Some(PROGRAM.get_or_init(boot).clone())
 }
 
-fn frame(what: &str) -> Vec<u8> {
-    let head = Head {
-        kind: Kind::Request,
-        header_bytes: what.len() as u32,
-        body_bytes: 0,
-    };
-    [&head.encode()[..], what.as_bytes()].concat()
-}
-
-struct Client {
-    instance: Instance,
-    alarm: Alarm,
-    log: Vec<u8>,
-}
-
-impl Client {
-    fn new(program: &Arc<Program>) -> Client {
-        Client {
-            instance: Instance::new(program).unwrap(),
-            alarm: Alarm::new().unwrap(),
-            log: Vec::new(),
-        }
-    }
-
-    /// One request, a reset, and the strict check.
-    fn ask(&mut self, what: &str, timeout: u64) -> Outcome {
-        let outcome = self
-            .instance
-            .handle(frame(what), &mut self.alarm, monotonic_ns() + timeout)
-            .unwrap();
-        self.log = self.instance.take_traces().log;
-        self.instance.reset().unwrap();
-        self.instance.check().unwrap();
-        outcome
-    }
-
-    fn text(&mut self, what: &str) -> String {
-        match self.ask(what, PATIENCE) {
-            Outcome::Answered(frame) => String::from_utf8_lossy(&frame[HEAD_BYTES + 2..]).into_owned(),
-            other => format!("({other})"),
-        }
-    }
+/// One request, a reset, and the strict check: the outcome, and what the request logged.
+fn ask(client: &mut Client, what: &str, timeout: u64) -> (Outcome, Vec<u8>) {
+    let outcome = client.run(frame(what, b""), timeout).unwrap();
+    let log = client.instance.take_traces().log;
+    client.instance.reset().unwrap();
+    client.instance.check().unwrap();
+    (outcome, log)
 }
 
 const CLEAN: &str = "1 0 undefined undefined undefined";
@@ -152,11 +98,12 @@ fn ordinary_requests_are_answered_and_forgotten() {
     ];
     for round in 0..rounds(2) {
         for (what, want) in cases {
-            assert_eq!(client.text(what), want, "{what} in round {round}");
+            let (outcome, log) = ask(&mut client, what, PATIENCE);
+            assert_eq!(text(&outcome), want, "{what} in round {round}");
             if what == "log" {
-                assert_eq!(client.log, b"a line\n");
+                assert_eq!(log, b"a line\n");
             }
-            assert_eq!(client.text("hello"), CLEAN, "after {what}");
+            assert_eq!(text(&client.ask("hello")), CLEAN, "after {what}");
         }
     }
 }
@@ -167,7 +114,7 @@ fn random_numbers_of_the_programs_own_generator_are_fresh() {
     let mut client = Client::new(&program);
     let mut seen = std::collections::BTreeSet::new();
     for i in 0..rounds(30) {
-        let uuid = client.text("uuid");
+        let uuid = text(&client.ask("uuid"));
         assert_eq!(uuid.len(), 36);
         assert!(seen.insert(uuid), "request {i} repeats an earlier one");
     }
@@ -192,16 +139,16 @@ fn hostile_requests_end_by_their_name_and_leave_a_clean_machine() {
         } else {
             PATIENCE
         };
-        let outcome = client.ask(what, timeout);
-        assert_eq!(outcome, want, "{what}: {}", String::from_utf8_lossy(&client.log));
-        assert_eq!(client.text("hello"), CLEAN, "after {what}");
+        let (outcome, log) = ask(&mut client, what, timeout);
+        assert_eq!(outcome, want, "{what}: {}", String::from_utf8_lossy(&log));
+        assert_eq!(text(&client.ask("hello")), CLEAN, "after {what}");
     }
     for what in ["garbage", "output"] {
-        let outcome = client.ask(what, PATIENCE);
+        let outcome = client.ask(what);
         assert!(
             matches!(outcome, Outcome::Misbehaved(_) | Outcome::OutputOver),
             "{what}: {outcome}"
         );
-        assert_eq!(client.text("hello"), CLEAN, "after {what}");
+        assert_eq!(text(&client.ask("hello")), CLEAN, "after {what}");
     }
 }

@@ -1,6 +1,8 @@
 //! Programs that do their worst. Each ends by its own name, afterwards every byte of its machine is the snapshot's, and the very
 //! next request in it is answered as ever. Skipped aloud without `/dev/kvm` or `cc`.
 
+#[path = "../support/c_guest.rs"]
+mod c_guest;
 #[path = "../support/rounds.rs"]
 mod rounds;
 #[path = "../support/mod.rs"]
@@ -11,9 +13,10 @@ mod deeds;
 
 use std::sync::{Arc, OnceLock};
 
+use c_guest::{compile, compiled, spec};
 use mayfly_pool::{Outcome, Program, WarmupRequest};
 use rounds::slowness;
-use support::{Client, SECOND, compile, compiled, frame, host, spec, text};
+use support::{Client, SECOND, frame, host, text};
 
 const SIGILL: i32 = 4;
 const SIGTRAP: i32 = 5;

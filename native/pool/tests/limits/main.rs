@@ -1,6 +1,8 @@
 //! Every limit on a real machine: at it, one below, one above, and a clean machine after each. Skipped aloud without `/dev/kvm`
 //! or `cc`.
 
+#[path = "../support/c_guest.rs"]
+mod c_guest;
 #[path = "../support/rounds.rs"]
 mod rounds;
 #[path = "../support/mod.rs"]
@@ -10,10 +12,11 @@ mod support;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use c_guest::{compile, compiled, spec};
 use mayfly_pool::{Completion, Instance, Job, Limits, Outcome, Pool, Program, Reason, Traces, WarmupRequest};
 use mayfly_vmm::{Alarm, monotonic_ns, thread_cpu_ns};
 use rounds::rounds;
-use support::{PATIENCE, compile, compiled, frame, host, spec, text};
+use support::{PATIENCE, frame, host, text};
 
 const MS: u64 = 1_000_000;
 const EAGAIN: i32 = 11;

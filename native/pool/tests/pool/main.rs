@@ -1,6 +1,11 @@
 //! Requests through real machines: every way to end, and a clean machine after each. Skipped aloud without `/dev/kvm` or `cc`.
 
 mod loaded;
+
+#[path = "../support/apart.rs"]
+mod apart;
+#[path = "../support/c_guest.rs"]
+mod c_guest;
 #[path = "../support/rounds.rs"]
 mod rounds;
 #[path = "../support/mod.rs"]
@@ -9,10 +14,11 @@ mod support;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use c_guest::{compile, compiled, spec};
 use mayfly_pool::{BootError, Completion, Job, LeftOut, Outcome, Pool, Program, Refused, WarmupRequest};
 use mayfly_vmm::ResetStep;
 use rounds::rounds;
-use support::{Client, PATIENCE, SECOND, compile, compiled, frame, host, spec, text};
+use support::{Client, PATIENCE, SECOND, frame, host, text};
 
 /// Compiles the guest once in each linkage; without a compiler each test says so.
 fn guest(linkage: &str) -> Option<String> {

@@ -1,16 +1,15 @@
-//! What the tests with a C guest share: KVM, the compiler, frames, and a client that checks the machine after each request.
+//! What the tests with a guest share: KVM, frames, and a client that checks the machine after each request.
 
-use std::process::Command;
 use std::sync::{Arc, OnceLock};
 
-use mayfly_pool::{Instance, Limits, Mount, Outcome, Program, Spec, library_mounts};
+use mayfly_pool::{Instance, Outcome, Program};
 use mayfly_vmm::{Alarm, Error, Host, monotonic_ns};
 use mayfly_wire::{HEAD_BYTES, Head, Kind};
 
 pub const SECOND: u64 = 1_000_000_000;
 
 /// Longer than any answer takes, also in an emulated machine: only what hangs meets it.
-pub const PATIENCE: u64 = 120 * SECOND;
+pub const PATIENCE: u64 = 300 * SECOND;
 
 /// The host's KVM, opened once; without it each test says why it is skipped.
 pub fn host() -> Option<Arc<Host>> {
@@ -26,57 +25,6 @@ pub fn host() -> Option<Arc<Host>> {
             eprintln!("SKIPPED: {why}");
             None
         }
-    }
-}
-
-/// Compiles `tests/FOLDER/guest.c` with a linkage; false, and a word about it, without a compiler.
-pub fn compile(folder: &str, linkage: &str) -> bool {
-    let source = format!("{}/tests/{folder}/guest.c", env!("CARGO_MANIFEST_DIR"));
-    let flag = if linkage.is_empty() { "-pie" } else { linkage };
-    let status = Command::new("cc")
-        .args([
-            "-O1",
-            "-w",
-            flag,
-            "-o",
-            &compiled(folder, linkage),
-            &source,
-            "-lpthread",
-        ])
-        .status();
-    match status {
-        Ok(status) => {
-            assert!(status.success(), "{source} does not compile with {flag}");
-            true
-        }
-        Err(_) => {
-            eprintln!("SKIPPED: no C compiler: install gcc and libc6-dev");
-            false
-        }
-    }
-}
-
-/// Where [`compile`] puts the program.
-pub fn compiled(folder: &str, linkage: &str) -> String {
-    format!("{}/{folder}-guest{linkage}", env!("CARGO_TARGET_TMPDIR"))
-}
-
-pub fn spec(path: &str) -> Spec {
-    let mut mounts = library_mounts(path.as_ref());
-    mounts.push(Mount::host("/program", path));
-    Spec {
-        path: "/program".into(),
-        arguments: vec!["program".into()],
-        mounts,
-        folder: "/".into(),
-        writable: Some("/tmp".into()),
-        limits: Limits {
-            memory_bytes: 96 << 20,
-            output_bytes: 1 << 20,
-            boot_ns: PATIENCE,
-            ..Limits::default()
-        },
-        ..Spec::default()
     }
 }
 

@@ -1,8 +1,11 @@
-//! All that a machine holds, for the leak check to search. Nothing here is used while requests are served.
+//! All that a machine and a snapshot hold, for the leak check and the tests to search. Nothing here is used while requests are served.
+
+use std::os::unix::fs::FileExt;
 
 use super::Vm;
-use crate::error::{Result, kvm};
+use crate::error::{Error, Result, kvm};
 use crate::layout::PAGE;
+use crate::snapshot::Snapshot;
 
 /// `MSR_KERNEL_GS_BASE`: what `swapgs`, which ring 3 may not execute, would bring.
 const MSR_KERNEL_GS_BASE: u32 = 0xc000_0102;
@@ -50,5 +53,29 @@ impl Vm {
             Unreachable::DebugRegister => self.vcpu.write_debug_register(value).map(|()| true),
             Unreachable::Msr => self.vcpu.write_msr(MSR_KERNEL_GS_BASE, value),
         }
+    }
+}
+
+#[doc(hidden)]
+impl Snapshot {
+    /// Shows every page of the snapshot's own file that is not all zeros, by its place in the file: all that it adds to its base, whether
+    /// a machine can reach it or not.
+    pub fn visit_own_pages(&self, visit: &mut dyn FnMut(u64, &[u8])) -> Result<()> {
+        let Some(own) = self.layers.last() else {
+            return Ok(());
+        };
+        let failed = |source| Error::Host {
+            attempt: "read a snapshot's file",
+            source,
+        };
+        let length = own.file.metadata().map_err(failed)?.len();
+        let mut page = [0; PAGE as usize];
+        for at in (0..length).step_by(PAGE as usize) {
+            own.file.read_exact_at(&mut page, at).map_err(failed)?;
+            if page != [0; PAGE as usize] {
+                visit(at, &page);
+            }
+        }
+        Ok(())
     }
 }
