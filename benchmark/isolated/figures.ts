@@ -1,6 +1,7 @@
 /** What must hold of isolated handlers, computed from one run. */
 import type { HogResult } from './probe.ts'
-import type { Results, SoakResult, VmReport, WayResult } from './results.ts'
+import { inRounds, type Results, type SoakResult, type WayResult, type WayRun } from './results.ts'
+import { median } from '../statistics.ts'
 
 /** A figure and what it should be. `value` is undefined when a part of it was not measured. */
 export interface Figure {
@@ -14,7 +15,7 @@ export interface Figure {
   readonly from: string
 }
 
-/** Microseconds that HTTP may add to a machine's time. */
+/** Microseconds that a machine may add to an answer, besides its own time. */
 const HTTP_MICROS = 40
 const HOG_RESET_MICROS = 20
 const HOG_REQUESTS = 3
@@ -28,20 +29,22 @@ export function toMustHold(results: Results): Figure[] {
   return [...ofMachines(results), ...ofRuntimes(results)]
 }
 
-function ofMachines({ ways, vm, boot, memory, reload, hog, soak }: Results): Figure[] {
+function ofMachines({ ways, runs, vm, boot, memory, reload, hog, soak }: Results): Figure[] {
   const at = find(ways)
   const [pair, pairFloor] = [vm?.twoThreads, vm?.twoThreadsFloorUs]
   const [plain, hello, busy] = [at('/test', 1), at('/test-isolated', 1), at('/test-isolated', 50)]
-  const copied = floorOf(busy, vm)
-  const [cpu, isolatedCpu] = [at('/test-cpu', 1), at('/test-isolated-cpu', 1)]
   const hono = at('/test-isolated-hono/hello', 50)
-  const cpuMicros = cpu === undefined || plain === undefined ? undefined : cpu.p50 - plain.p50
+  const added = inRounds(runs, (find) => {
+    const isolated = find('/test-isolated', 1)
+    return subtract(subtract(isolated?.p50, find('/test', 1)?.p50), isolated?.samples?.vm.p50)
+  })
+  const cpuTimes = inRounds(runs, (find) =>
+    ratio(
+      subtract(find('/test-isolated-cpu', 1)?.samples?.vm.p50, find('/test-isolated', 1)?.samples?.vm.p50),
+      subtract(find('/test-cpu', 1)?.p50, find('/test', 1)?.p50),
+    ))
   return [
-    figure('VM time of /test-isolated', ratio(busy?.vm?.p50, copied), 'floors', 'at most', 1.6, [
-      `median of run and reset under 50 connections ${us(busy?.vm?.p50)}`,
-      `(run ${us(busy?.run?.p50)}, reset ${us(busy?.reset?.p50)}, ${busy?.dirtyPages ?? '?'} pages;`,
-      `at one connection ${us(hello?.vm?.p50)}); floor with as many pages ${us(copied)}`,
-    ]),
+    floorsFigure('VM time of /test-isolated', '/test-isolated', { ways, runs }),
     figure('two threads without HTTP', pair, 'req/s', 'at least', pairFloor && 0.6 * 2e6 / pairFloor, [
       `mayfly-vm bench, median of turns; wanted 0.6 of 2 / floor, ${us(pairFloor)} around that turn;`,
       `here ${share(pair, pairFloor && 2e6 / pairFloor)} of it`,
@@ -50,29 +53,25 @@ function ofMachines({ ways, vm, boot, memory, reload, hog, soak }: Results): Fig
       `wanted 0.3 of two threads without HTTP; here ${share(busy?.requestsPerSecond, pair)} of it`,
     ], busy?.failures === 0),
     figure(
-      'HTTP p50, one connection',
-      hello?.p50,
+      'HTTP p50, one connection, besides plain and VM',
+      median(added),
       'µs',
       'at most',
-      add(plain?.p50, hello?.vm?.p50, HTTP_MICROS),
+      HTTP_MICROS,
       [
-        `wanted plain ${us(plain?.p50)} + VM time ${us(hello?.vm?.p50)} + ${HTTP_MICROS} µs`,
+        `p50 of /test-isolated less that of /test and less the VM time, within a round (${list(added, 1)});`,
+        `medians ${us(hello?.p50)}, ${us(plain?.p50)}, ${us(hello?.vm?.p50)}`,
       ],
       hello?.failures === 0,
     ),
-    figure(
-      '/test-isolated-cpu, VM time',
-      isolatedCpu?.vm?.p50,
-      'µs',
-      'at most',
-      add(cpuMicros && 1.1 * cpuMicros, hello?.vm?.p50),
-      [
-        `wanted 1.10 of the sum on the plain server, ${us(cpuMicros)} (p50 of /test-cpu less that of /test),`,
-        `+ VM time of hello ${us(hello?.vm?.p50)}`,
-      ],
-    ),
+    figure('/test-isolated-cpu, VM time', median(cpuTimes), 'of plain', 'at most', 1.1, [
+      'VM time less that of hello, to p50 of /test-cpu less that of /test,',
+      `within a round (${list(cpuTimes, 2)})`,
+    ]),
     figure('Hono app of three routes, VM time', hono?.vm?.p50, 'µs', 'below', 80, [
-      'median under 50 connections;',
+      `median under 50 connections, ${
+        list(inRounds(runs, floorsOf('/test-isolated-hono/hello')), 2)
+      } floors;`,
       `at one connection ${us(at('/test-isolated-hono/hello', 1)?.vm?.p50)}`,
     ]),
     figure('fork', scale(vm?.fork.p50, 1e-3), 'ms', 'below', 2, [
@@ -105,23 +104,39 @@ function find(ways: readonly WayResult[]): (route: string, connections: number) 
   return (route, connections) => ways.find((way) => way.route === route && way.connections === connections)
 }
 
-/** The floor that copies as many pages as the request dirtied. */
-function floorOf(way: WayResult | undefined, vm: VmReport | undefined): number | undefined {
-  if (way?.dirtyPages === undefined || vm === undefined) return undefined
-  return vm.roundTrip.p50 + vm.copy.p50 * way.dirtyPages / vm.copyPages
+/** The floor of that moment that copies as many pages as the requests dirtied, in microseconds. */
+function floorOf({ floor, samples }: WayRun): number | undefined {
+  return floor && samples && floor.roundTripUs + floor.pageUs * samples.dirtyPages
+}
+
+/** The VM time of a route under 50 connections in floors of the same moment. */
+function floorsOf(route: string): Parameters<typeof inRounds>[1] {
+  return (find) => {
+    const run = find(route, 50)
+    return run && ratio(run.samples?.vm.p50, floorOf(run))
+  }
+}
+
+function floorsFigure(name: string, route: string, { ways, runs }: Pick<Results, 'ways' | 'runs'>): Figure {
+  const at = find(ways)
+  const [lonely, busy] = [at(route, 1), at(route, 50)]
+  const floors = inRounds(runs, floorsOf(route))
+  const floorsUs = inRounds(runs, (find) => {
+    const run = find(route, 50)
+    return run && floorOf(run)
+  })
+  return figure(name, median(floors), 'floors', 'at most', 1.6, [
+    `median of run and reset under 50 connections ${us(busy?.vm?.p50)}`,
+    `(run ${us(busy?.run?.p50)}, reset ${us(busy?.reset?.p50)}, ${busy?.dirtyPages ?? '?'} pages;`,
+    `at one connection ${us(lonely?.vm?.p50)}); the floor with as many pages, before and after`,
+    `each run, ${list(floorsUs, 1)} µs: ${list(floors, 2)} floors`,
+  ])
 }
 
 /** What programs cost under each runtime. */
-function ofRuntimes({ ways, vm, coreMemory, starts }: Results): Figure[] {
-  const core = find(ways)('/test-isolated-core', 50)
-  const floor = floorOf(core, vm)
+function ofRuntimes({ ways, runs, coreMemory, starts }: Results): Figure[] {
   return [
-    figure('VM time of a core hello', ratio(core?.vm?.p50, floor), 'floors', 'at most', 1.6, [
-      `median under 50 connections ${us(core?.vm?.p50)} (run ${us(core?.run?.p50)},`,
-      `reset ${us(core?.reset?.p50)}, ${core?.dirtyPages ?? '?'} pages); floor with as many pages ${
-        us(floor)
-      }`,
-    ]),
+    floorsFigure('VM time of a core hello', '/test-isolated-core', { ways, runs }),
     figure('private memory of a core hello VM', coreMemory?.ownKib, 'KiB', 'below', 256, [
       `${coreMemory?.machines ?? '?'} machines to one; page tables ${kib(coreMemory?.tablesKib)}, KVM's`,
       `tables ${kib(coreMemory?.kvmTablesKib)}`,
@@ -208,6 +223,15 @@ function scale(value: number | undefined, by: number): number | undefined {
 
 function ratio(value: number | undefined, to: number | undefined): number | undefined {
   return value === undefined || to === undefined ? undefined : value / to
+}
+
+/** Undefined when either is. */
+function subtract(value: number | undefined, less: number | undefined): number | undefined {
+  return value === undefined || less === undefined ? undefined : value - less
+}
+
+function list(values: readonly number[], digits: number): string {
+  return values.length === 0 ? '?' : values.map((value) => value.toFixed(digits)).join(', ')
 }
 
 function share(value: number | undefined, of: number | undefined): string {

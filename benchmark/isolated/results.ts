@@ -14,6 +14,15 @@ export interface WayRun extends LoopResult {
   readonly connections: number
   /** What the machines said; undefined where there are none. */
   readonly samples: VmSamples | undefined
+  /** The floor just before and after; undefined when it could not be taken. */
+  readonly floor: FloorParts | undefined
+}
+
+/** What the floor is made of, in microseconds. A virtual core is up to 1.4 times slower in one minute than in the next. */
+export interface FloorParts {
+  readonly roundTripUs: number
+  /** The copy of one page. */
+  readonly pageUs: number
 }
 
 /** A way with so many connections over all rounds: medians, times in microseconds. */
@@ -33,13 +42,17 @@ export interface WayResult {
   readonly dirtyPages: number | undefined
 }
 
-/** What `mayfly-vm bench --json` says; times in microseconds. More members than these come with it. */
-export interface VmReport {
+/** What `mayfly-vm bench --json --floor` says; times in microseconds. */
+export interface FloorReport {
   readonly floorUs: number
   readonly roundTrip: Times
   readonly copy: Times
   /** Pages of that copy. */
   readonly copyPages: number
+}
+
+/** What `mayfly-vm bench --json` says. More members than these come with it. */
+export interface VmReport extends FloorReport {
   readonly fork: Times
   readonly helloRun: Times
   readonly helloReset: Times
@@ -64,6 +77,8 @@ export interface SoakResult {
 /** Everything; a part that could not be measured is undefined. */
 export interface Results {
   readonly ways: readonly WayResult[]
+  /** What the ways are medians of. */
+  readonly runs: readonly WayRun[]
   readonly vm: VmReport | undefined
   readonly boot: BootResult | undefined
   readonly memory: MemoryResult | undefined
@@ -83,7 +98,6 @@ export interface IsolatedReport extends Results {
   /** Seconds of a run. */
   readonly seconds: number
   readonly rounds: number
-  readonly runs: readonly WayRun[]
   /** What could not be measured, and why. */
   readonly failures: readonly string[]
 }
@@ -118,4 +132,31 @@ function middleTimes(all: readonly Times[]): Times | undefined {
   if (all.length === 0) return undefined
   const middle = (name: keyof Times) => median(all.map((times) => times[name]))!
   return { p50: middle('p50'), p90: middle('p90'), p99: middle('p99') }
+}
+
+/** The mean of some looks at the floor; undefined of none. */
+export function toFloorParts(reports: readonly FloorReport[]): FloorParts | undefined {
+  if (reports.length === 0) return undefined
+  const mean = (value: (report: FloorReport) => number) =>
+    reports.reduce((sum, report) => sum + value(report), 0) / reports.length
+  return {
+    roundTripUs: mean(({ roundTrip }) => roundTrip.p50),
+    pageUs: mean(({ copy, copyPages }) => copy.p50 / copyPages),
+  }
+}
+
+/** A run of the round that is looked at. */
+type FindRun = (route: string, connections: number) => WayRun | undefined
+
+/** What `value` is in each round where it is known. */
+export function inRounds(
+  runs: readonly WayRun[],
+  value: (find: FindRun) => number | undefined,
+): number[] {
+  const rounds = Map.groupBy(runs, ({ round }) => round)
+  return [...rounds.values()].flatMap((own) =>
+    value((route, connections) =>
+      own.find((run) => run.route === route && run.connections === connections)
+    ) ?? []
+  )
 }

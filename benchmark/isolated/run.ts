@@ -11,14 +11,17 @@ import { fromFileUrl } from '@std/path'
 import { checkAnswer, fileOf, freePort, type RunningServer, startServer } from '../server.ts'
 import { describeMachine } from '../machine.ts'
 import { buildLibrary } from '../../src/isolate/ffi/build.ts'
+import { buildCoreGuest } from '../../src/isolate/ffi/core_build.ts'
 import type { LoopResult } from './closed_loop.ts'
 import { type Way, WAYS } from './plan.ts'
 import type { BootResult, HogResult, MemoryResult, ProbeName, ReloadResult } from './probe.ts'
 import { formatIsolated, replaceMarked, toMarkdown } from './report.ts'
 import {
+  type FloorReport,
   type IsolatedReport,
   type Results,
   type SoakResult,
+  toFloorParts,
   toWayResults,
   type VmReport,
   type WayRun,
@@ -81,7 +84,7 @@ export async function main(args: readonly string[]): Promise<void> {
   const { quick, rounds, seconds, ways } = toIsolatedSettings(args)
   const all = ways.length === WAYS.length
   const failures: string[] = []
-  await build()
+  await build(failures)
   const alone = all ? await measureAlone(quick, failures) : NOTHING
   const runs: WayRun[] = []
   for (let round = 0; round < rounds; round++) {
@@ -108,7 +111,7 @@ export async function main(args: readonly string[]): Promise<void> {
   if (failures.length > 0) Deno.exitCode = 1
 }
 
-type Alone = Omit<Results, 'ways'>
+type Alone = Omit<Results, 'ways' | 'runs'>
 const NOTHING: Alone = {
   vm: undefined,
   boot: undefined,
@@ -120,9 +123,10 @@ const NOTHING: Alone = {
   soak: undefined,
 }
 
-/** The library and `mayfly-vm`, so that nothing that is timed waits for a compiler. */
-async function build(): Promise<void> {
+/** All that is native, so that nothing that is timed waits for a compiler. Without the small guest the rest is still measured. */
+async function build(failures: string[]): Promise<void> {
   await buildLibrary()
+  await attempt('build of the small guest', buildCoreGuest, failures)
   const { success } = await new Deno.Command('cargo', {
     args: ['build', '--release', '--locked', '--package', 'mayfly-vm'],
     cwd: NATIVE,
@@ -137,15 +141,7 @@ async function measureAlone(quick: boolean, failures: string[]): Promise<Alone> 
   const probe = <T>(name: ProbeName) =>
     part<T>(`probe ${name}`, () => runDeno(['--v8-flags=--expose-gc'], 'isolated/probe.ts', [name]))
   return {
-    vm: await part<VmReport>('mayfly-vm bench', () =>
-      runJson(
-        'cargo',
-        [
-          ...['run', '--quiet', '--release', '--locked', '--package', 'mayfly-vm', '--'],
-          ...['bench', '--json', '--deno', Deno.execPath()],
-        ],
-        NATIVE,
-      )),
+    vm: await part('mayfly-vm bench', () => runVmBench<VmReport>('--deno', Deno.execPath())),
     boot: await probe<BootResult>('boot'),
     memory: await probe<MemoryResult>('memory'),
     coreMemory: await probe<MemoryResult>('memory-core'),
@@ -154,6 +150,12 @@ async function measureAlone(quick: boolean, failures: string[]): Promise<Alone> 
     hog: await probe<HogResult>('hog'),
     soak: quick ? undefined : await part('soak of 100 000', measureSoak),
   }
+}
+
+/** What `mayfly-vm bench` says. */
+async function runVmBench<T>(...args: readonly string[]): Promise<T> {
+  const tool = ['run', '--quiet', '--release', '--locked', '--package', 'mayfly-vm', '--', 'bench', '--json']
+  return await runJson('cargo', [...tool, ...args], NATIVE)
 }
 
 /** Runs the soak tool; its report says more than its exit code. */
@@ -184,7 +186,7 @@ async function attempt<T>(
   }
 }
 
-/** Every way once, on servers that are started for the round. */
+/** Every way once, on servers that are started for the round, with a look at the floor between any two runs. */
 async function measureRound(
   round: number,
   ways: readonly Way[],
@@ -198,6 +200,8 @@ async function measureRound(
     const sampled = await startServer('mayfly-sampled', { SAMPLES_PORT: String(samplesPort) })
     servers.push(sampled)
     const runs: WayRun[] = []
+    const lookAtFloor = () => attempt('floor', () => runVmBench<FloorReport>('--floor'), failures)
+    let before = await lookAtFloor()
     for (const way of ways) {
       const isSampled = way.server === 'mayfly-sampled'
       const server = isSampled ? sampled : plain
@@ -208,11 +212,15 @@ async function measureRound(
           () => measureWay(server, way.route, connections, seconds, isSampled ? samplesPort : undefined),
           failures,
         )
+        const after = await lookAtFloor()
+        const floor = toFloorParts([before, after].flatMap((look) => look ?? []))
+        before = after
         if (found === undefined) continue
-        runs.push({ round, route: way.route, connections, ...found })
+        runs.push({ round, route: way.route, connections, floor, ...found })
         const { requestsPerSecond, p50, samples } = found
         const vm = samples === undefined ? '' : `, VM ${samples.vm.p50.toFixed(1)} µs`
-        console.error(`  ${requestsPerSecond.toFixed(0)} req/s, p50 ${p50.toFixed(1)} µs${vm}`)
+        const trip = floor === undefined ? '' : `, empty round trip ${floor.roundTripUs.toFixed(1)} µs`
+        console.error(`  ${requestsPerSecond.toFixed(0)} req/s, p50 ${p50.toFixed(1)} µs${vm}${trip}`)
       }
     }
     return runs
@@ -227,7 +235,7 @@ async function measureWay(
   connections: number,
   seconds: number,
   samplesPort: number | undefined,
-): Promise<Omit<WayRun, 'round' | 'route' | 'connections'>> {
+): Promise<Omit<WayRun, 'round' | 'route' | 'connections' | 'floor'>> {
   const fault = await checkAnswer(server, route)
   if (fault !== undefined) throw new Error(fault)
   await load(server, route, connections, 1)

@@ -6,8 +6,10 @@ import { readHostMemory } from '../../benchmark/isolated/host_memory.ts'
 import { WAYS } from '../../benchmark/isolated/plan.ts'
 import { formatIsolated, replaceMarked, toMarkdown } from '../../benchmark/isolated/report.ts'
 import {
+  type FloorReport,
   type IsolatedReport,
   type Results,
+  toFloorParts,
   toWayResults,
   type WayRun,
 } from '../../benchmark/isolated/results.ts'
@@ -16,7 +18,8 @@ import { toTimes } from '../../benchmark/isolated/samples.ts'
 
 const flat = (value: number) => ({ p50: value, p90: value, p99: value })
 
-function run(route: string, connections: number, p50: number, vm?: number, round = 0): WayRun {
+/** `slower`: how much slower than usual the machine was just then. */
+function run(route: string, connections: number, p50: number, vm?: number, round = 0, slower = 1): WayRun {
   const samples = vm === undefined ? undefined : {
     requests: 100,
     queue: flat(1),
@@ -38,14 +41,19 @@ function run(route: string, connections: number, p50: number, vm?: number, round
     p99: p50,
     failures: 0,
     samples,
+    floor: { roundTripUs: 27 * slower, pageUs: 1.5 / 32 * slower },
   }
+}
+
+function floorReport(roundTrip: number, copy: number): FloorReport {
+  return { floorUs: roundTrip + copy, roundTrip: flat(roundTrip), copy: flat(copy), copyPages: 32 }
 }
 
 const RUNS = [
   run('/test', 1, 20),
   run('/test-isolated', 1, 99, 45),
   run('/test-isolated', 50, 900, 46),
-  run('/test-isolated', 50, 900, 48, 1),
+  run('/test-isolated', 50, 900, 96, 1, 2),
   run('/test-isolated', 50, 900, 90, 2),
   run('/test-isolated-hono/hello', 50, 900, 81),
   run('/test-isolated-core', 50, 1000, 60),
@@ -55,6 +63,7 @@ const RUNS = [
 
 const RESULTS: Results = {
   ways: toWayResults(WAYS, RUNS),
+  runs: RUNS,
   vm: {
     floorUs: 30,
     roundTrip: flat(27),
@@ -99,6 +108,7 @@ const RESULTS: Results = {
 }
 const NOTHING: Results = {
   ways: [],
+  runs: [],
   vm: undefined,
   boot: undefined,
   memory: undefined,
@@ -115,11 +125,10 @@ const REPORT: IsolatedReport = {
   command: 'deno task bench --isolated',
   seconds: 4,
   rounds: 3,
-  runs: RUNS,
   failures: [],
 }
 
-Deno.test('figures are computed from the medians of one run', () => {
+Deno.test('figures are medians of rounds, and floors are those of their round', () => {
   const seen = toMustHold(RESULTS).map(({ name, value, wanted, reached }) => [
     name,
     value === undefined ? undefined : Math.round(value * 1000) / 1000,
@@ -127,13 +136,14 @@ Deno.test('figures are computed from the medians of one run', () => {
     reached,
   ])
   assertEquals(seen, [
-    // 48 to 27 + 2 * 1.5
+    // 96 to twice 27 + 2 * 1.5, between 46 and 90 to 30
     ['VM time of /test-isolated', 1.6, 1.6, true],
     ['two threads without HTTP', 40_000, 37_500, true],
     ['HTTP, 50 connections', 20_000, 12_000, true],
-    ['HTTP p50, one connection', 99, 105, true],
-    // 1.1 * (120 - 20) + 45
-    ['/test-isolated-cpu, VM time', 155, 155, true],
+    // 99 - 20 - 45
+    ['HTTP p50, one connection, besides plain and VM', 34, 40, true],
+    // 155 - 45 to 120 - 20
+    ['/test-isolated-cpu, VM time', 1.1, 1.1, true],
     ['Hono app of three routes, VM time', 81, 80, false],
     ['fork', 0.9, 2, true],
     ['host memory of a hello VM', 1.5, 1.5, true],
@@ -157,6 +167,14 @@ Deno.test('a wrong answer spoils the figures of its route', () => {
   const ways = toWayResults(WAYS, RUNS.map((run) => ({ ...run, failures: 1 })))
   const spoilt = toMustHold({ ...RESULTS, ways }).filter(({ name }) => name.startsWith('HTTP'))
   assertEquals(spoilt.map(({ reached }) => reached), [false, false])
+})
+
+Deno.test('a round without its floor does not count', () => {
+  const runs = RUNS.map((run) => run.round === 1 ? { ...run, floor: undefined } : run)
+  const [figure] = toMustHold({ ...RESULTS, runs })
+  assertEquals(figure.value, (46 / 30 + 90 / 30) / 2)
+  assertEquals(toFloorParts([]), undefined)
+  assertEquals(toFloorParts([floorReport(20, 2), floorReport(40, 4)]), { roundTripUs: 30, pageUs: 3 / 32 })
 })
 
 Deno.test('what was not measured is neither reached nor missed', () => {

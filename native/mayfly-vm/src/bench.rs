@@ -21,6 +21,8 @@ use sheet::Sheet;
 pub struct Options {
     /// Its binary, to measure requests too.
     pub deno: Option<PathBuf>,
+    /// Only the floor of this moment.
+    pub floor: bool,
     /// How the results leave.
     pub format: Format,
 }
@@ -30,31 +32,41 @@ impl Options {
     pub fn parse(arguments: &[String]) -> Result<Options, String> {
         let mut options = Options {
             deno: None,
+            floor: false,
             format: Format::Text,
         };
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
             match argument.as_str() {
                 "--json" => options.format = Format::Json,
+                "--floor" => options.floor = true,
                 "--deno" => {
                     let path = rest.next().ok_or("bench: --deno: no path, want one")?;
                     options.deno = Some(path.into());
                 }
                 other => {
-                    return Err(format!("bench: {other}: unknown, want --deno PATH or --json"));
+                    return Err(format!("bench: {other}: unknown, want --deno PATH, --floor or --json"));
                 }
             }
+        }
+        if options.floor && options.deno.is_some() {
+            return Err("bench: --floor beside --deno: the floor needs no binary, want one of them".into());
         }
         Ok(options)
     }
 }
 
-/// Measures the bare machine, then stock Deno where its binary is given.
+/// Measures the bare machine, then stock Deno where its binary is given; or the floor alone.
 pub fn bench(options: &Options) -> Result<(), Box<dyn Error>> {
     let host = Arc::new(Host::open()?);
     let mut alarm = Alarm::new()?;
     let mut sheet = Sheet::new(options.format);
     sheet.say(&format!("flavour {:?}", host.flavour()));
+    if options.floor {
+        bare::floor(&host, &mut alarm, &mut sheet)?;
+        sheet.end();
+        return Ok(());
+    }
     let floor = bare::bare(&host, &mut alarm, &mut sheet)?;
     match &options.deno {
         Some(deno) => isolated::isolated(&host, &mut alarm, deno, floor, &mut sheet)?,
@@ -78,6 +90,8 @@ mod tests {
         assert_eq!(options, parse("--deno /a --json").unwrap());
         assert_eq!((options.deno, options.format), (Some("/a".into()), Format::Json));
         assert_eq!(parse("").unwrap().format, Format::Text);
+        assert!(parse("--floor").unwrap().floor && !options.floor);
+        assert!(parse("--floor --deno /a").unwrap_err().contains("one of them"));
         assert!(parse("--deno").unwrap_err().contains("no path"));
         assert!(parse("--fast").unwrap_err().contains("--fast"));
     }

@@ -18,7 +18,9 @@ usage: mayfly-vm COMMAND
       --env NAME=VALUE   a variable of its environment, which is empty otherwise
   leak-check [--json]   plant secrets, reset, search everything; see leak-check --help
   doctor   say which boundary this host gives, or what is missing
-  bench [--deno PATH] [--json]   measure round trip, fault, fork, reset and their floor; with the deno binary, requests too
+  bench [--json]   measure round trip, fault, fork, reset and their floor
+      --deno PATH        requests to this deno binary too
+      --floor            only the floor
 ";
 
 fn main() -> ExitCode {
