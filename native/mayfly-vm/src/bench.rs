@@ -45,7 +45,9 @@ impl Options {
                     options.deno = Some(path.into());
                 }
                 other => {
-                    return Err(format!("bench: {other}: unknown, want --deno PATH, --floor or --json"));
+                    return Err(format!(
+                        "bench: {other}: unknown, want --deno PATH, --floor or --json"
+                    ));
                 }
             }
         }
