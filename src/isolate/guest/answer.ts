@@ -6,29 +6,28 @@ import type { GuestContext } from './context.ts'
 import { toErrorData } from './errors.ts'
 import { NOTHING } from './head.ts'
 import { type FrameHeader, host } from './host.ts'
-import { LazyResponse, type PlainType, ViewResponse } from './response.ts'
-
-/** Headers of the answers that `ctx.send` makes most, as they stand in the frame. */
-const PLAIN_HEADERS: Readonly<Record<PlainType, FrameHeader>> = {
-  'application/json': plainHeader('application/json'),
-  'text/plain; charset=utf-8': plainHeader('text/plain; charset=utf-8'),
-  'text/html; charset=utf-8': plainHeader('text/html; charset=utf-8'),
-}
-
-function plainHeader(type: PlainType): FrameHeader {
-  return host.keepHeader(JSON.stringify({ status: 200, headers: [['content-type', type]] }))
-}
+import { PLAIN_HEADS, type PlainHead } from './plain_head.ts'
+import { LazyResponse, ViewResponse } from './response.ts'
 
 /** Writes the answer of a response; at once if it can. `limit`: bytes of the body. */
 export function answer(ctx: GuestContext, response: Response, limit: number): void | Promise<void> {
   if (!LazyResponse.isUntouched(response)) return answerReal(ctx, LazyResponse.real(response), limit)
   if (ctx.answered) return
-  const { content, contentType } = response
-  const head = leavesNothing(ctx)
-    ? PLAIN_HEADERS[contentType]
-    : encodeHead({ status: 200, headers: [['content-type', contentType]], ...collect(ctx) })
-  if (!host.sendText(head, content, limit)) return answerOver(ctx, limit)
+  const head = LazyResponse.head(response)
+  const header = leavesNothing(ctx)
+    ? frameOf(head)
+    : encodeHead({ status: head.status, headers: head.headers, ...collect(ctx) })
+  if (!host.sendText(header, LazyResponse.content(response) ?? '', limit)) return answerOver(ctx, limit)
   ctx.answered = true
+}
+
+// Before the snapshot, for programs without a warm-up.
+Object.values(PLAIN_HEADS).forEach(frameOf)
+
+function frameOf(head: PlainHead): FrameHeader {
+  const { status, headers } = head
+  if (!head.kept) return encodeHead({ status, headers })
+  return head.frame ??= host.keepHeader(JSON.stringify({ status, headers }))
 }
 
 /** Writes the answer of an error, unless the request has been answered. */

@@ -8,7 +8,8 @@ import type { PendingData, RequestLine, RequestRest } from '../message.ts'
 import { BODY_MAX } from '../wire.ts'
 import { createHead, type GuestHead } from './head.ts'
 import { LazyRequest } from './request.ts'
-import { LazyResponse, type PlainType, ViewResponse } from './response.ts'
+import { PLAIN_HEADS, type PlainHead } from './plain_head.ts'
+import { LazyResponse, ViewResponse } from './response.ts'
 
 /** What a context needs of whoever runs it. Only data leaves a guest: no files, no sockets, no pool. */
 export function createGuestHost(): ContextHost {
@@ -120,21 +121,21 @@ class GuestSender extends ResponseSender {
   override json(data: unknown, init?: ResponseInit): Response {
     if (init !== undefined || !isPlain(this.#context)) return super.json(data, init)
     const text = JSON.stringify(data)
-    return text === undefined ? super.json(data) : toLazy(text, 'application/json')
+    return text === undefined ? super.json(data) : toLazy(text, PLAIN_HEADS.json)
   }
 
   override text(text: string, init?: ResponseInit): Response {
     if (init !== undefined || typeof text !== 'string' || !isPlain(this.#context)) {
       return super.text(text, init)
     }
-    return toLazy(text, 'text/plain; charset=utf-8')
+    return toLazy(text, PLAIN_HEADS.text)
   }
 
   override html(html: string, init?: ResponseInit): Response {
     if (init !== undefined || typeof html !== 'string' || !isPlain(this.#context)) {
       return super.html(html, init)
     }
-    return toLazy(html, 'text/html; charset=utf-8')
+    return toLazy(html, PLAIN_HEADS.html)
   }
 
   override stream(...args: Parameters<ResponseSender['stream']>): Response {
@@ -151,6 +152,6 @@ function isPlain({ pending, status, method }: GuestContext): boolean {
   return status === 0 && method !== 'HEAD' && (pending === null || !pending.single.has('content-type'))
 }
 
-function toLazy(text: string, type: PlainType): Response {
-  return new LazyResponse(text, type) as unknown as Response
+function toLazy(text: string, head: PlainHead): Response {
+  return new LazyResponse(text, head) as unknown as Response
 }

@@ -1,36 +1,33 @@
 /** Responses that cost little until somebody looks at them, and the one that stands for a view. */
 import type { RenderOptions } from '../../context/types.ts'
 import { delegate } from './delegate.ts'
+import type { PlainHead } from './plain_head.ts'
 
-/** Content types of what `ctx.send` makes most. */
-export type PlainType = 'application/json' | 'text/plain; charset=utf-8' | 'text/html; charset=utf-8'
-
-/** What an untouched response consists of. */
-export interface PlainContent {
-  readonly content: string
-  readonly contentType: PlainType
-}
+/** The runtime's own; an application's `Response` may make a {@link LazyResponse}. */
+export const NativeResponse = Response
 
 /**
- * A 200 with one header. It is a `Response` to `instanceof`, and a real one is made when any member of it is used; if
- * none is, its text goes out as it is. {@link installLazyResponse} gives it the members.
+ * A response of a text. It is a `Response` to `instanceof`, and a real one is made when any member of it is used; if none is, its
+ * text goes out as it is. {@link installLazyMembers} gives it the members.
  */
-export class LazyResponse implements PlainContent {
-  readonly #content: string
-  readonly #contentType: PlainType
+export class LazyResponse {
+  readonly #content: string | null
+  readonly #head: PlainHead
   #real: Response | null = null
 
-  constructor(content: string, contentType: PlainType) {
+  constructor(content: string | null, head: PlainHead) {
     this.#content = content
-    this.#contentType = contentType
+    this.#head = head
   }
 
-  get content(): string {
-    return this.#content
+  /** Its text; null for none. */
+  static content(response: LazyResponse): string | null {
+    return response.#content
   }
 
-  get contentType(): PlainType {
-    return this.#contentType
+  /** Its status and its headers. */
+  static head(response: LazyResponse): PlainHead {
+    return response.#head
   }
 
   /** Whether `response` is one that nobody has looked at. */
@@ -38,21 +35,25 @@ export class LazyResponse implements PlainContent {
     return #real in response && response.#real === null
   }
 
-  /** The real response behind one. */
-  static real(response: Response): Response {
-    const lazy: object = response
-    if (!(#real in lazy)) return response
-    return lazy.#real ??= new Response(lazy.#content, { headers: { 'content-type': lazy.#contentType } })
+  /** The real response behind one; anything else is given back. */
+  static real<T>(value: T): T | Response {
+    if (typeof value !== 'object' || value === null || !(#real in value)) return value
+    const lazy: LazyResponse = value
+    const { status, headers } = lazy.#head
+    return lazy.#real ??= new NativeResponse(lazy.#content, {
+      status,
+      headers: headers as [string, string][],
+    })
   }
 }
 
 /** Makes {@link LazyResponse} stand in for `Response`: every member of that leads to the real one. */
-export function installLazyResponse(): void {
-  delegate(LazyResponse.prototype, Response.prototype, LazyResponse.real)
+export function installLazyMembers(): void {
+  delegate(LazyResponse.prototype as object, NativeResponse.prototype, LazyResponse.real)
 }
 
 /** Stands for a view that the host renders. It has no body to read here. */
-export class ViewResponse extends Response {
+export class ViewResponse extends NativeResponse {
   readonly view: string
   readonly data: Record<string, unknown>
   readonly options: RenderOptions

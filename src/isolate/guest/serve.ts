@@ -10,7 +10,8 @@ import { NOTHING, splitHeader } from './head.ts'
 import { host } from './host.ts'
 import { drawNatively, seed } from './random.ts'
 import { installLazyRequest } from './request.ts'
-import { installLazyResponse } from './response.ts'
+import { installLazyMembers, NativeResponse } from './response.ts'
+import { installLazyResponse } from './response_constructor.ts'
 
 /** `{`: the header of a control frame is an object. */
 const BRACE = 0x7b
@@ -179,6 +180,7 @@ function installParts(): void {
   if (installed) return
   installed = true
   installLazyRequest()
+  installLazyMembers()
   installLazyResponse()
 }
 
@@ -214,7 +216,7 @@ function handle(guest: Guest, ctx: GuestContext, line: string): void | Promise<v
   ctx.begin(JSON.parse(line))
   try {
     const result = guest.handlers[ctx.head.line[0]].run(ctx)
-    if (result instanceof Response) {
+    if (result instanceof NativeResponse) {
       const written = answer(ctx, result, guest.limit)
       return written === undefined ? undefined : wait(guest, ctx, written)
     }
@@ -226,7 +228,7 @@ function handle(guest: Guest, ctx: GuestContext, line: string): void | Promise<v
 
 async function finish(guest: Guest, ctx: GuestContext, result: unknown): Promise<void> {
   const response = await result
-  if (!(response instanceof Response)) throw noResponse(guest, ctx, response)
+  if (!(response instanceof NativeResponse)) throw noResponse(guest, ctx, response)
   return answer(ctx, response, guest.limit)
 }
 

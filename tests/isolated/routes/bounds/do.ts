@@ -29,7 +29,7 @@ const DEEDS: Readonly<Record<string, (n: number, ctx: Context) => Response | voi
   stream: (n, ctx) => ctx.send.stream([new Uint8Array(n - 1), new Uint8Array(1)]),
   header: (n, ctx) => ctx.send.text('', { headers: { 'x-long': 'x'.repeat(n) } }),
   // What no answer may be: the host finds out.
-  bodiless: (n) => Object.defineProperty(new Response('x'.repeat(n)), 'status', { value: 204 }),
+  bodiless: (n) => Object.defineProperty(new Response(new Uint8Array(n)), 'status', { value: 204 }),
 }
 
 export function GET(ctx: Context): Response {

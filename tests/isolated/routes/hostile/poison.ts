@@ -113,7 +113,7 @@ const DEEDS: Readonly<Record<string, Deed>> = {
     throw error
   },
   response_getter: () =>
-    Object.defineProperty(new Response('x'), 'status', {
+    Object.defineProperty(new Response(new Uint8Array(1)), 'status', {
       get() {
         throw new Error('no status')
       },
