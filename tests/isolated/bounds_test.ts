@@ -1,20 +1,13 @@
 /** Each limit of a request as a handler meets it: one below, at it, one above; its event; and a clean machine afterwards. */
 import { assert, assertEquals } from '@std/assert'
-import { openSite, problemOf, type Runtime, RUNTIMES, type Site, testIn } from './fixture.ts'
+import { inEachRuntime, openSite, problemOf, type Suite } from './fixture.ts'
 
 /** What Deno cannot do without: a refusal ends the program. */
 const FATAL = [['files', 'workers', 3, 20, 64], ['mappings', 'tables', 100, 5000, 4096]] as const
 
-for (const runtime of RUNTIMES) suite(runtime)
+inEachRuntime((runtime) => openSite('bounds', { isolate: { vms: 1, runtime } }), suite)
 
-function suite(runtime: Runtime): void {
-  const test = testIn(runtime)
-  let site: Site
-  Deno.test.beforeAll(() => {
-    site = openSite('bounds', { isolate: { vms: 1, runtime } })
-  })
-  Deno.test.afterAll(() => site.close())
-
+function suite({ runtime, test, site }: Suite): void {
   /** What the last request was told of, beside `isolate:complete`. */
   function told(): { kind: string; reason: unknown; limit: unknown; call?: unknown; times?: unknown }[] {
     return site.events.splice(0)

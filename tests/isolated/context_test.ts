@@ -1,20 +1,16 @@
 /** The context of an isolated handler is that of any other. */
 import { assert, assertEquals, assertStringIncludes } from '@std/assert'
 import { session } from '@mayfly/mayfly'
-import { type Answer, openSite, type Runtime, RUNTIMES, type Site, testIn } from './fixture.ts'
+import { type Answer, inEachRuntime, openSite, type Suite } from './fixture.ts'
 
-for (const runtime of RUNTIMES) suite(runtime)
+inEachRuntime((runtime) => {
+  Deno.env.set('MAYFLY_SEEN', 'from the host')
+  const site = openSite('context', { isolate: { vms: 1, runtime } })
+  site.router.use(session({ cookieSecret: 'x'.repeat(32), secure: false }))
+  return site
+}, suite)
 
-function suite(runtime: Runtime): void {
-  const test = testIn(runtime)
-  let site: Site
-  Deno.test.beforeAll(() => {
-    Deno.env.set('MAYFLY_SEEN', 'from the host')
-    site = openSite('context', { isolate: { vms: 1, runtime } })
-    site.router.use(session({ cookieSecret: 'x'.repeat(32), secure: false }))
-  })
-  Deno.test.afterAll(() => site.close())
-
+function suite({ test, site }: Suite): void {
   interface Row {
     readonly name: string
     readonly path: string

@@ -59,6 +59,47 @@ export function testIn(runtime: Runtime): typeof testIsolated {
   return (name, fn) => testIsolated(`${runtime}: ${name}`, fn)
 }
 
+/** A suite of one runtime: its tests, and a site that is open while they run. */
+export interface Suite {
+  readonly runtime: Runtime
+  readonly test: typeof testIsolated
+  readonly site: Site
+}
+
+/** Runs a suite in each runtime. */
+export function inEachRuntime(
+  open: (runtime: Runtime) => Site | Promise<Site>,
+  suite: (suite: Suite) => void,
+): void {
+  const sites = openInEach(open)
+  for (const runtime of RUNTIMES) suite({ runtime, test: testIn(runtime), site: sites[runtime] })
+}
+
+/** A site of each runtime, open while the tests of the file run. */
+export function openInEach(
+  open: (runtime: Runtime) => Site | Promise<Site>,
+): Readonly<Record<Runtime, Site>> {
+  return { deno: openForTests(() => open('deno')), core: openForTests(() => open('core')) }
+}
+
+function openForTests(open: () => Site | Promise<Site>): Site {
+  let site: Site
+  Deno.test.beforeAll(async () => {
+    site = await open()
+  })
+  Deno.test.afterAll(() => site.close())
+  return {
+    get router() {
+      return site.router
+    },
+    get events() {
+      return site.events
+    },
+    ask: (path, init) => site.ask(path, init),
+    close: () => site.close(),
+  }
+}
+
 /** A test that needs a machine. The native pool outlives single tests, so what Deno counts is not counted. */
 export function testIsolated(name: string, fn: () => Promise<void>): void {
   const run = async () => {

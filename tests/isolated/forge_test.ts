@@ -1,14 +1,6 @@
 /** Handlers that write frames of their own past the guest's code: what is no answer is 502, and nothing of it reaches a client. */
 import { assertEquals } from '@std/assert'
-import {
-  assertAnswer,
-  openProduction,
-  type Runtime,
-  RUNTIMES,
-  type Site,
-  testIn,
-  type Wanted,
-} from './fixture.ts'
+import { assertAnswer, inEachRuntime, openProduction, type Suite, type Wanted } from './fixture.ts'
 
 /** What a frame is answered with: a status and a problem type, or the body of a 200. */
 const ANSWERS: Readonly<Record<string, Wanted>> = {
@@ -67,16 +59,9 @@ const IN_CORE: Readonly<Record<string, Wanted>> = {
   two: BY_THE_RULES,
 }
 
-for (const runtime of RUNTIMES) suite(runtime)
+inEachRuntime((runtime) => openProduction('hostile', runtime), suite)
 
-function suite(runtime: Runtime): void {
-  const test = testIn(runtime)
-  let site: Site
-  Deno.test.beforeAll(async () => {
-    site = await openProduction('hostile', runtime)
-  })
-  Deno.test.afterAll(() => site.close())
-
+function suite({ runtime, test, site }: Suite): void {
   for (const [deed, answer] of Object.entries(ANSWERS)) {
     const wanted = runtime === 'core' ? IN_CORE[deed] ?? answer : answer
     test(`a forged frame, ${deed}, is ${wanted}, and the next request is right`, async () => {

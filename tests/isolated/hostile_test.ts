@@ -1,15 +1,6 @@
 /** Handlers that do their worst: each is answered by its kind, and the very next request by a clean machine. */
 import { assert, assertEquals, assertStringIncludes } from '@std/assert'
-import {
-  assertAnswer,
-  openProduction,
-  problemOf,
-  type Runtime,
-  RUNTIMES,
-  type Site,
-  testIn,
-  type Wanted,
-} from './fixture.ts'
+import { assertAnswer, inEachRuntime, openProduction, problemOf, type Suite, type Wanted } from './fixture.ts'
 
 /** What is answered otherwise in the runtime core: there is no `Deno`, and no `process`. */
 const IN_CORE: Readonly<Record<string, Wanted>> = {
@@ -24,16 +15,9 @@ const IN_CORE: Readonly<Record<string, Wanted>> = {
 /** Deeds that nothing in the runtime core can do: `close` and `write` of descriptors are not within its reach. */
 const OF_DENO: ReadonlySet<string> = new Set(['close_stdin', 'close_stdout', 'stderr'])
 
-for (const runtime of RUNTIMES) suite(runtime)
+inEachRuntime((runtime) => openProduction('hostile', runtime), suite)
 
-function suite(runtime: Runtime): void {
-  const test = testIn(runtime)
-  let site: Site
-  Deno.test.beforeAll(async () => {
-    site = await openProduction('hostile', runtime)
-  })
-  Deno.test.afterAll(() => site.close())
-
+function suite({ runtime, test, site }: Suite): void {
   /** What a deed is answered with: status and problem type; a text is the body of a 200. */
   const ANSWERS: Readonly<Record<string, Wanted>> = {
     loop: [504, 'isolation-timeout'],

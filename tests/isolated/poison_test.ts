@@ -3,7 +3,7 @@
  * for this request, and the host is told nothing that it believes.
  */
 import { assert, assertEquals } from '@std/assert'
-import { openProduction, type Runtime, RUNTIMES, type Site, testIn } from './fixture.ts'
+import { inEachRuntime, openProduction, type Suite } from './fixture.ts'
 
 /** What ends otherwise in the runtime core. */
 const IN_CORE: Readonly<Record<string, readonly number[]>> = {
@@ -15,16 +15,9 @@ const IN_CORE: Readonly<Record<string, readonly number[]>> = {
   shared_memory: [500],
 }
 
-for (const runtime of RUNTIMES) suite(runtime)
+inEachRuntime((runtime) => openProduction('hostile', runtime), suite)
 
-function suite(runtime: Runtime): void {
-  const test = testIn(runtime)
-  let site: Site
-  Deno.test.beforeAll(async () => {
-    site = await openProduction('hostile', runtime)
-  })
-  Deno.test.afterAll(() => site.close())
-
+function suite({ runtime, test, site }: Suite): void {
   /** The statuses that a deed may end with: more than one where it depends on what a version of Deno uses inside. */
   const STATUSES: Readonly<Record<string, readonly number[]>> = {
     json: [200, 500, 502],

@@ -1,17 +1,13 @@
 /** What the runtime core lacks says so, whoever is told; what fails in either runtime names the lines of the user. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from '@std/assert'
 import { unescape } from '@std/html'
-import { openSite, RUNTIMES, type Site, testIn } from './fixture.ts'
+import { openInEach, openSite, RUNTIMES, type Site, testIn } from './fixture.ts'
 
-const sites = {} as Record<(typeof RUNTIMES)[number], Site>
-Deno.test.beforeAll(() => {
+const sites = openInEach((runtime) => {
   Deno.env.set('MAYFLY_SURFACE', 'the value')
-  for (const runtime of RUNTIMES) sites[runtime] = openSite('surface', { isolate: { vms: 1, runtime } })
+  return openSite('surface', { isolate: { vms: 1, runtime } })
 })
-Deno.test.afterAll(async () => {
-  Deno.env.delete('MAYFLY_SURFACE')
-  for (const site of Object.values(sites)) await site.close()
-})
+Deno.test.afterAll(() => Deno.env.delete('MAYFLY_SURFACE'))
 
 /** What is used, and its name in the error; those that are objects are not defined, for `typeof` to say so. */
 const MISSING = {

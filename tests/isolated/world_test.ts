@@ -1,6 +1,6 @@
 /** What one request leaves behind, and what a request can reach. */
 import { assert, assertEquals } from '@std/assert'
-import { openSite, type Runtime, RUNTIMES, type Site, testIn } from './fixture.ts'
+import { inEachRuntime, openSite, type Suite } from './fixture.ts'
 
 Deno.env.set('MAYFLY_SEEN', 'from the host')
 
@@ -48,16 +48,9 @@ const WAYS_OUT = { deno: OUT_OF_DENO, core: OUT_OF_CORE }
 /** What a request that writes everywhere leaves to be seen. */
 const MARKS = ['counter', 'fired', 'closure', 'kept', 'map', 'buffer', 'shared', 'frozen']
 
-for (const runtime of RUNTIMES) suite(runtime)
+inEachRuntime((runtime) => openSite('world', { isolate: { vms: 1, runtime } }), suite)
 
-function suite(runtime: Runtime): void {
-  const test = testIn(runtime)
-  let site: Site
-  Deno.test.beforeAll(() => {
-    site = openSite('world', { isolate: { vms: 1, runtime } })
-  })
-  Deno.test.afterAll(() => site.close())
-
+function suite({ runtime, test, site }: Suite): void {
   test('a counter says 1 in every request, and goes on counting where the state is kept', async () => {
     for (let i = 0; i < 20; i++) assertEquals((await site.ask('/count')).text, '{"count":1}')
     for (let i = 1; i <= 20; i++) assertEquals((await site.ask('/kept')).text, `{"count":${i}}`)
