@@ -16,7 +16,7 @@ import { SnapshotProgram } from '../src/isolate/snapshots.ts'
 import { openVirtualMachines } from '../src/isolate/virtual_machines.ts'
 import { HEADER_MAX } from '../src/isolate/wire.ts'
 import { describeMachine } from './machine.ts'
-import { measureMemory, type ProgramsMemory } from './programs/memory.ts'
+import { judgeMemory, LIMIT_BYTES, measureMemory, type ProgramsMemory } from './programs/memory.ts'
 import { encodeGet, planTexts } from './programs/plan.ts'
 import { type ProgramsReport, type ProgramsStart, toProgramsMarkdown } from './programs/report.ts'
 import { median } from './statistics.ts'
@@ -25,11 +25,6 @@ const MIB = 1 << 20
 /** Requests under way at a time. */
 const AT_ONCE = 32
 const CHECKPOINTS = 10
-/** Growth from the second checkpoint to the last that counts as none: allocators breathe. */
-const BREATH_BYTES = 48 * MIB
-
-/** What all programs may take, the memory of this process included. */
-const LIMIT_BYTES = 2.5 * 1024 * MIB
 const RUNTIMES = ['deno', 'core'] as const
 type Runtime = (typeof RUNTIMES)[number]
 
@@ -75,8 +70,7 @@ async function run(): Promise<boolean> {
       points.push(await measureMemory())
     }
     const seconds = (performance.now() - begin) / 1000
-    const grown = points.at(-1)!.bytes - points[1].bytes
-    const most = Math.max(idle.bytes, ...points.map(({ bytes }) => bytes))
+    const { constant, within } = judgeMemory(idle, points)
     const report: ProgramsReport = {
       machine: describeMachine(),
       date: new Date().toISOString(),
@@ -90,8 +84,8 @@ async function run(): Promise<boolean> {
       idle,
       points,
       limitBytes: LIMIT_BYTES,
-      constant: grown <= BREATH_BYTES,
-      good: wrong === 0 && grown <= BREATH_BYTES && most <= LIMIT_BYTES,
+      constant,
+      good: wrong === 0 && constant && within,
     }
     const folder = new URL('./results/', import.meta.url)
     await Deno.writeTextFile(new URL('programs.json', folder), `${JSON.stringify(report, null, 2)}\n`)

@@ -1,5 +1,10 @@
 /** What this process and its machines take, by the kernel's books (proc_pid_status(5), proc_meminfo(5), proc_pid_fd(5)). */
 
+/** What all programs of a run may take, the memory of this process included. */
+export const LIMIT_BYTES = 2.5 * (1 << 30)
+/** Growth from the second point to the last that counts as none: allocators breathe. */
+export const BREATH_BYTES = 48 << 20
+
 /** Memory in bytes. */
 export interface ProgramsMemory {
   /** Everything: this process's own pages and page tables, the snapshots, KVM's tables. */
@@ -21,6 +26,18 @@ export async function measureMemory(): Promise<ProgramsMemory> {
     bytes: line(status, 'RssAnon') + line(status, 'VmPTE') + line(system, 'SecPageTables') + snapshotBytes,
     snapshotBytes,
     availableBytes: line(system, 'MemAvailable'),
+  }
+}
+
+/** Whether memory stayed as it was at the second of `points`, and whether it was within the limit all the time. */
+export function judgeMemory(
+  idle: ProgramsMemory,
+  points: readonly ProgramsMemory[],
+): { constant: boolean; within: boolean } {
+  const most = Math.max(idle.bytes, ...points.map(({ bytes }) => bytes))
+  return {
+    constant: points.at(-1)!.bytes - points[1].bytes <= BREATH_BYTES,
+    within: most <= LIMIT_BYTES,
   }
 }
 
