@@ -59,6 +59,47 @@ impl Area {
     }
 }
 
+/// One line of assembly for each of the integer registers and its place in [`GENERAL`], RSP last: nothing can be loaded by it.
+macro_rules! each_general {
+    ($line:ident) => {
+        each_general!(
+            $line "rax" 0 "rbx" 8 "rcx" 16 "rdx" 24 "rsi" 32 "rdi" 40 "rbp" 48 "r8" 64 "r9" 72 "r10" 80 "r11" 88 "r12" 96 "r13" 104
+            "r14" 112 "r15" 120 "rsp" 56
+        )
+    };
+    (load $($register:literal $at:literal)+) => { concat!($("mov ", $register, ", [rip + {g} + ", $at, "]\n"),+) };
+    (store $($register:literal $at:literal)+) => { concat!($("mov [rip + {g} + ", $at, "], ", $register, "\n"),+) };
+}
+
+/// The same for the segment registers: loaded from AX, stored to [`SELECTORS`].
+macro_rules! each_selector {
+    ($line:ident) => { each_selector!($line "ds" 0 "es" 2 "fs" 4 "gs" 6) };
+    (load $($register:literal $at:literal)+) => { concat!($("mov ", $register, ", ax\n"),+) };
+    (store $($register:literal $at:literal)+) => { concat!($("mov word ptr [rip + {s} + ", $at, "], ", $register, "\n"),+) };
+}
+
+/// A line for each number of a range, which takes the place of `\n` in it.
+macro_rules! numbered {
+    (0..8, $line:literal) => {
+        numbered!("0,1,2,3,4,5,6,7", $line)
+    };
+    (0..16, $line:literal) => {
+        numbered!("0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15", $line)
+    };
+    (0..32, $line:literal) => {
+        concat!(numbered!(0..16, $line), "\n", numbered!(16..32, $line))
+    };
+    (12..16, $line:literal) => {
+        numbered!("12,13,14,15", $line)
+    };
+    (16..32, $line:literal) => {
+        numbered!("16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31", $line)
+    };
+    ($numbers:literal, $line:literal) => {
+        concat!(".irp n, ", $numbers, "\n", $line, "\n.endr")
+    };
+}
+
 /// `read(0, into, 16)`, and before anything else all registers go to memory.
 pub fn read_head(into: *mut u8) -> i64 {
     let got: i64;
@@ -67,26 +108,8 @@ pub fn read_head(into: *mut u8) -> i64 {
     unsafe {
         asm!(
             "syscall",
-            "mov [rip + {g}], rax",
-            "mov [rip + {g} + 8], rbx",
-            "mov [rip + {g} + 16], rcx",
-            "mov [rip + {g} + 24], rdx",
-            "mov [rip + {g} + 32], rsi",
-            "mov [rip + {g} + 40], rdi",
-            "mov [rip + {g} + 48], rbp",
-            "mov [rip + {g} + 56], rsp",
-            "mov [rip + {g} + 64], r8",
-            "mov [rip + {g} + 72], r9",
-            "mov [rip + {g} + 80], r10",
-            "mov [rip + {g} + 88], r11",
-            "mov [rip + {g} + 96], r12",
-            "mov [rip + {g} + 104], r13",
-            "mov [rip + {g} + 112], r14",
-            "mov [rip + {g} + 120], r15",
-            "mov word ptr [rip + {s}], ds",
-            "mov word ptr [rip + {s} + 2], es",
-            "mov word ptr [rip + {s} + 4], fs",
-            "mov word ptr [rip + {s} + 6], gs",
+            each_general!(store),
+            each_selector!(store),
             "mov eax, -1",
             "mov edx, -1",
             "xsave64 [rip + {x}]",
@@ -107,16 +130,10 @@ pub fn wait(address: u64) -> ! {
     // SAFETY: nothing runs on this stack any more, so every register may change.
     unsafe {
         asm!(
-            "movdqu xmm0, [rax + 48]", "movdqu xmm1, [rax + 64]", "movdqu xmm2, [rax + 80]", "movdqu xmm3, [rax + 96]",
-            "movdqu xmm4, [rax + 112]", "movdqu xmm5, [rax + 128]", "movdqu xmm6, [rax + 144]", "movdqu xmm7, [rax + 160]",
-            "movdqu xmm8, [rax + 176]", "movdqu xmm9, [rax + 192]", "movdqu xmm10, [rax + 208]", "movdqu xmm11, [rax + 224]",
-            "movdqu xmm12, [rax + 240]", "movdqu xmm13, [rax + 256]", "movdqu xmm14, [rax + 272]", "movdqu xmm15, [rax + 288]",
+            numbered!(0..16, r"movdqu xmm\n, [rax + 48 + 16 * \n]"),
             "mov rbx, [rax]",
             "mov rbp, [rax + 8]",
-            "mov r12, [rax + 16]",
-            "mov r13, [rax + 24]",
-            "mov r14, [rax + 32]",
-            "mov r15, [rax + 40]",
+            numbered!(12..16, r"mov r\n, [rax + 8 * (\n - 10)]"),
             "mov eax, 202",
             "syscall",
             "ud2",
@@ -125,28 +142,6 @@ pub fn wait(address: u64) -> ! {
             options(noreturn),
         )
     }
-}
-
-/// The integer registers, RSP last.
-macro_rules! load_general {
-    () => {
-        "mov rax, [rip + {g}]
-         mov rbx, [rip + {g} + 8]
-         mov rcx, [rip + {g} + 16]
-         mov rdx, [rip + {g} + 24]
-         mov rsi, [rip + {g} + 32]
-         mov rdi, [rip + {g} + 40]
-         mov rbp, [rip + {g} + 48]
-         mov r8, [rip + {g} + 64]
-         mov r9, [rip + {g} + 72]
-         mov r10, [rip + {g} + 80]
-         mov r11, [rip + {g} + 88]
-         mov r12, [rip + {g} + 96]
-         mov r13, [rip + {g} + 104]
-         mov r14, [rip + {g} + 112]
-         mov r15, [rip + {g} + 120]
-         mov rsp, [rip + {g} + 56]"
-    };
 }
 
 /// Loads everything and ends the request: `ending` is [`super::super::protocol::Ending`]. `level` says which vector registers the
@@ -162,50 +157,24 @@ pub fn finish(level: u64, fsgsbase: bool, ending: u64, page: u64) -> ! {
     unsafe {
         asm!(
             "fldcw [rip + {cw}]",
-            "movq mm0, [rsi + 2112]", "movq mm1, [rsi + 2120]", "movq mm2, [rsi + 2128]", "movq mm3, [rsi + 2136]",
-            "movq mm4, [rsi + 2144]", "movq mm5, [rsi + 2152]", "movq mm6, [rsi + 2160]", "movq mm7, [rsi + 2168]",
+            numbered!(0..8, r"movq mm\n, [rsi + 2112 + 8 * \n]"),
             "ldmxcsr [rip + {mx}]",
             "cmp rcx, 2",
             "je 3f",
             "jb 4f",
-            "vmovdqa64 zmm0, [rsi]", "vmovdqa64 zmm1, [rsi + 64]", "vmovdqa64 zmm2, [rsi + 128]",
-            "vmovdqa64 zmm3, [rsi + 192]", "vmovdqa64 zmm4, [rsi + 256]", "vmovdqa64 zmm5, [rsi + 320]",
-            "vmovdqa64 zmm6, [rsi + 384]", "vmovdqa64 zmm7, [rsi + 448]", "vmovdqa64 zmm8, [rsi + 512]",
-            "vmovdqa64 zmm9, [rsi + 576]", "vmovdqa64 zmm10, [rsi + 640]", "vmovdqa64 zmm11, [rsi + 704]",
-            "vmovdqa64 zmm12, [rsi + 768]", "vmovdqa64 zmm13, [rsi + 832]", "vmovdqa64 zmm14, [rsi + 896]",
-            "vmovdqa64 zmm15, [rsi + 960]", "vmovdqa64 zmm16, [rsi + 1024]", "vmovdqa64 zmm17, [rsi + 1088]",
-            "vmovdqa64 zmm18, [rsi + 1152]", "vmovdqa64 zmm19, [rsi + 1216]", "vmovdqa64 zmm20, [rsi + 1280]",
-            "vmovdqa64 zmm21, [rsi + 1344]", "vmovdqa64 zmm22, [rsi + 1408]", "vmovdqa64 zmm23, [rsi + 1472]",
-            "vmovdqa64 zmm24, [rsi + 1536]", "vmovdqa64 zmm25, [rsi + 1600]", "vmovdqa64 zmm26, [rsi + 1664]",
-            "vmovdqa64 zmm27, [rsi + 1728]", "vmovdqa64 zmm28, [rsi + 1792]", "vmovdqa64 zmm29, [rsi + 1856]",
-            "vmovdqa64 zmm30, [rsi + 1920]", "vmovdqa64 zmm31, [rsi + 1984]",
-            "kmovq k0, [rsi + 2048]", "kmovq k1, [rsi + 2056]", "kmovq k2, [rsi + 2064]", "kmovq k3, [rsi + 2072]",
-            "kmovq k4, [rsi + 2080]", "kmovq k5, [rsi + 2088]", "kmovq k6, [rsi + 2096]", "kmovq k7, [rsi + 2104]",
+            numbered!(0..32, r"vmovdqa64 zmm\n, [rsi + 64 * \n]"),
+            numbered!(0..8, r"kmovq k\n, [rsi + 2048 + 8 * \n]"),
             "jmp 5f",
             "3:",
-            "vmovdqa ymm0, [rsi]", "vmovdqa ymm1, [rsi + 64]", "vmovdqa ymm2, [rsi + 128]", "vmovdqa ymm3, [rsi + 192]",
-            "vmovdqa ymm4, [rsi + 256]", "vmovdqa ymm5, [rsi + 320]", "vmovdqa ymm6, [rsi + 384]",
-            "vmovdqa ymm7, [rsi + 448]", "vmovdqa ymm8, [rsi + 512]", "vmovdqa ymm9, [rsi + 576]",
-            "vmovdqa ymm10, [rsi + 640]", "vmovdqa ymm11, [rsi + 704]", "vmovdqa ymm12, [rsi + 768]",
-            "vmovdqa ymm13, [rsi + 832]", "vmovdqa ymm14, [rsi + 896]", "vmovdqa ymm15, [rsi + 960]",
+            numbered!(0..16, r"vmovdqa ymm\n, [rsi + 64 * \n]"),
             "jmp 5f",
             "4:",
-            "movdqa xmm0, [rsi]", "movdqa xmm1, [rsi + 64]", "movdqa xmm2, [rsi + 128]", "movdqa xmm3, [rsi + 192]",
-            "movdqa xmm4, [rsi + 256]", "movdqa xmm5, [rsi + 320]", "movdqa xmm6, [rsi + 384]", "movdqa xmm7, [rsi + 448]",
-            "movdqa xmm8, [rsi + 512]", "movdqa xmm9, [rsi + 576]", "movdqa xmm10, [rsi + 640]",
-            "movdqa xmm11, [rsi + 704]", "movdqa xmm12, [rsi + 768]", "movdqa xmm13, [rsi + 832]",
-            "movdqa xmm14, [rsi + 896]", "movdqa xmm15, [rsi + 960]",
+            numbered!(0..16, r"movdqa xmm\n, [rsi + 64 * \n]"),
             "5:",
             // Another selector than usual in each, read back before the machine is left.
             "mov eax, {selector}",
-            "mov ds, ax",
-            "mov es, ax",
-            "mov fs, ax",
-            "mov gs, ax",
-            "mov word ptr [rip + {s}], ds",
-            "mov word ptr [rip + {s} + 2], es",
-            "mov word ptr [rip + {s} + 4], fs",
-            "mov word ptr [rip + {s} + 6], gs",
+            each_selector!(load),
+            each_selector!(store),
             "mov r12, [rsi + 2176]",
             "mov r13, [rsi + 2184]",
             "test r8, r8",
@@ -229,15 +198,15 @@ pub fn finish(level: u64, fsgsbase: bool, ending: u64, page: u64) -> ! {
             "cmp r9, 1",
             "je 8f",
             "ja 9f",
-            load_general!(),
+            each_general!(load),
             "ud2",
             "8:",
-            load_general!(),
+            each_general!(load),
             "20:",
             "pause",
             "jmp 20b",
             "9:",
-            load_general!(),
+            each_general!(load),
             "mov eax, 1",
             "mov edi, 1",
             "lea rsi, [rip + {answer}]",
