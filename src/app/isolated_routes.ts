@@ -2,7 +2,7 @@
  * The isolated routes of an app. Requests find their handler by file and method in what the machines run now, so a route table may
  * be swapped before the program of a changed file has booted: until then the old program answers.
  */
-import type { Context, Handler } from '../context/types.ts'
+import type { Awaitable, Context, Handler } from '../context/types.ts'
 import { toMutable } from '../context/headers.ts'
 import { stateOf } from '../context/internals.ts'
 import type { RequestState } from '../context/state.ts'
@@ -31,23 +31,36 @@ import { noIsolatedRoutes } from './isolated_state.ts'
 export function toIsolatedHandler(app: App, route: LoadedRoute, method: string | null): Handler {
   const { file } = route
   const key = handlerKey(file, method)
-  return async (ctx: Context) => {
-    const { isolated } = app
-    let handler = isolated.isolation?.handlers.get(key)
-    if (handler === undefined) {
-      await awaitStart(app, stateOf(ctx))
-      handler = isolated.isolation?.handlers.get(key)
-    }
-    if (handler !== undefined) {
-      const response = await runIsolated(isolated.isolation!, handler, stateOf(ctx))
-      return app.development ? withRuntime(response, handler) : response
-    }
-    throw isolated.failures.get(file) ?? new HttpError(503, 'No virtual machine can run this handler here', {
-      type: 'isolation-unavailable',
-      headers: { 'retry-after': '60' },
-      cause: isolated.unavailable ?? undefined,
-    })
+  return (ctx: Context) => {
+    const { isolation } = app.isolated
+    const handler = isolation?.handlers.get(key)
+    if (handler === undefined) return runAfterStart(app, file, key, stateOf(ctx))
+    return run(app, isolation!, handler, stateOf(ctx))
   }
+}
+
+async function runAfterStart(app: App, file: string, key: string, state: RequestState): Promise<Response> {
+  await awaitStart(app, state)
+  const { isolated } = app
+  const handler = isolated.isolation?.handlers.get(key)
+  if (handler !== undefined) return await run(app, isolated.isolation!, handler, state)
+  throw isolated.failures.get(file) ?? new HttpError(503, 'No virtual machine can run this handler here', {
+    type: 'isolation-unavailable',
+    headers: { 'retry-after': '60' },
+    cause: isolated.unavailable ?? undefined,
+  })
+}
+
+function run(
+  app: App,
+  isolation: Isolation,
+  handler: IsolatedHandler,
+  state: RequestState,
+): Awaitable<Response> {
+  const response = runIsolated(isolation, handler, state)
+  if (!app.development) return response
+  if (response instanceof Response) return withRuntime(response, handler)
+  return response.then((response) => withRuntime(response, handler))
 }
 
 /** The response, with a header that says what ran its handler. */

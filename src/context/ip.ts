@@ -6,9 +6,24 @@ import type { RequestState } from './state.ts'
  * trusted proxy. An entry that is no address ends the walk. IPv4 in IPv6 form is given as IPv4.
  */
 export function clientAddress(state: RequestState, direct: boolean): string | undefined {
-  const remote = state.peer?.remoteAddr
-  let address = remote !== undefined && 'hostname' in remote ? toPlainAddress(remote.hostname) : undefined
-  if (direct || remote === undefined || !state.host.isTrustedProxy(address ?? '', 0)) return address
+  const peer = peerAddress(state)
+  return direct ? peer : behindProxies(state, peer)
+}
+
+/** The client's address, and that of the socket's peer. */
+export function clientAddresses(state: RequestState): { ip: string | undefined; peer: string | undefined } {
+  const peer = peerAddress(state)
+  return { ip: behindProxies(state, peer), peer }
+}
+
+function peerAddress({ peer }: RequestState): string | undefined {
+  const remote = peer?.remoteAddr
+  return remote !== undefined && 'hostname' in remote ? toPlainAddress(remote.hostname) : undefined
+}
+
+function behindProxies(state: RequestState, peer: string | undefined): string | undefined {
+  if (state.peer === undefined || !state.host.isTrustedProxy(peer ?? '', 0)) return peer
+  let address = peer
   const forwarded = state.request.headers.get('x-forwarded-for')?.split(',') ?? []
   for (let hop = 1; hop <= forwarded.length; hop++) {
     const next = toPlainAddress(forwarded[forwarded.length - hop].trim())

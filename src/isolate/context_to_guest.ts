@@ -1,6 +1,6 @@
 import { readBytes } from '../context/body.ts'
-import { clientAddress } from '../context/ip.ts'
-import type { RequestState } from '../context/state.ts'
+import { clientAddresses } from '../context/ip.ts'
+import { NO_PARAMS, type RequestState } from '../context/state.ts'
 import type { Awaitable } from '../context/types.ts'
 import { toJsonMembers } from './json_members.ts'
 import type { RequestHead } from './message.ts'
@@ -16,10 +16,9 @@ export function toGuestFrame(ctx: RequestState, handler: number): Awaitable<Uint
 }
 
 /** What a guest learns of a request beside its body. */
-export function toRequestHead(ctx: RequestState, handler: number): RequestHead {
+function toRequestHead(ctx: RequestState, handler: number): RequestHead {
   const { params, bag, session, validated, pending, status } = ctx
-  const ip = clientAddress(ctx, false)
-  const peer = clientAddress(ctx, true)
+  const { ip, peer } = clientAddresses(ctx)
   return {
     handler,
     method: ctx.method,
@@ -27,14 +26,14 @@ export function toRequestHead(ctx: RequestState, handler: number): RequestHead {
     path: ctx.pathname,
     headers: [...ctx.request.headers],
     seed: createSeed(),
-    ...(isEmpty(params) ? {} : { params }),
-    ...(ip === undefined ? {} : { ip }),
-    ...(peer === undefined ? {} : { peer }),
-    ...(bag === null ? {} : { state: JSON.parse(toJsonMembers(bag)) }),
-    ...(session === null ? {} : { session: { data: session.data } }),
-    ...(validated === null ? {} : { validated: { value: validated.value } }),
-    ...(pending === null ? {} : { pending: { single: [...pending.single], appended: pending.appended } }),
-    ...(status === 0 ? {} : { status }),
+    params: params === NO_PARAMS || isEmpty(params) ? undefined : params,
+    ip,
+    peer,
+    state: bag === null ? undefined : JSON.parse(toJsonMembers(bag)),
+    session: session === null ? undefined : { data: session.data },
+    validated: validated === null ? undefined : { value: validated.value },
+    pending: pending === null ? undefined : { single: [...pending.single], appended: pending.appended },
+    status: status === 0 ? undefined : status,
   }
 }
 

@@ -10,6 +10,7 @@
  */
 import { pooledMap } from '@std/async'
 import type { RequestState } from '../context/state.ts'
+import type { Awaitable } from '../context/types.ts'
 import { HttpError } from '../errors/http_error.ts'
 import { toResponse } from './answer_to_context.ts'
 import { toGuestFrame } from './context_to_guest.ts'
@@ -131,48 +132,97 @@ export function closeIsolation({ machines }: Isolation): Promise<void> {
 }
 
 /**
- * Runs a request in a machine and makes its answer the response. Rejects with what the handler threw, or with an `HttpError`: 503
- * for a full queue, 504, 507 and 502 for a request that went over its time, its memory or its output, or ended its program.
+ * Runs a request in a machine and makes its answer the response: at once where all that it waits for is there. Throws or rejects with
+ * what the handler threw, or with an `HttpError`: 503 for a full queue, 504, 507 and 502 for a request that went over its time, its
+ * memory or its output, or ended its program.
  */
-export async function runIsolated(
+export function runIsolated(
   isolation: Isolation,
   handler: IsolatedHandler,
   ctx: RequestState,
-): Promise<Response> {
+): Awaitable<Response> {
   if (handler.error !== undefined) throw handler.error
-  const frame = await toGuestFrame(ctx, handler.index)
+  const frame = toGuestFrame(ctx, handler.index)
+  if (frame instanceof Promise) return frame.then((frame) => ask(isolation, handler, ctx, frame))
+  return ask(isolation, handler, ctx, frame)
+}
+
+function ask(
+  isolation: Isolation,
+  handler: IsolatedHandler,
+  ctx: RequestState,
+  frame: Uint8Array<ArrayBuffer>,
+): Awaitable<Response> {
+  const completion = submit(isolation, handler, frame)
+  if (completion instanceof Promise) return completion.then((done) => take(isolation, handler, ctx, done))
+  return take(isolation, handler, ctx, completion)
+}
+
+/** Tells of a request that is done, and makes its answer the response. */
+function take(
+  { options: { hooks } }: Isolation,
+  handler: IsolatedHandler,
+  ctx: RequestState,
+  completion: Completion,
+): Awaitable<Response> {
   const { plan } = handler.program
-  const completion = await submit(isolation, handler, frame)
-  const { hooks } = isolation.options
   const { reset } = completion
   reset.whenOver(() => {
     hooks.complete?.(plan, completion)
     if (reset.state === 'lost') hooks.lost?.(plan, completion)
   })
   if (completion.log.length > 0) writeLog(handler, completion)
+  const wasDenied = completion.denials.length > 0 || completion.logDropped > 0
+  if (wasDenied || completion.outcome !== 'answered') return takeUnusual(hooks, plan, ctx, completion)
+  return toAnswer(hooks, plan, ctx, completion)
+}
+
+async function takeUnusual(
+  hooks: IsolationHooks,
+  plan: Program,
+  ctx: RequestState,
+  completion: Completion,
+): Promise<Response> {
   if (completion.denials.length > 0 || completion.logDropped > 0) {
-    await reset.over()
+    await completion.reset.over()
     for (const denied of deniedOf(plan.options, completion)) hooks.denied?.(plan, completion, denied)
   }
-  if (completion.outcome !== 'answered') {
-    await tellEnding(hooks, plan, completion, endingOf(plan.options, completion))
-    throw outcomeError(plan.options, completion)
-  }
+  if (completion.outcome === 'answered') return await toAnswer(hooks, plan, ctx, completion)
+  await tellEnding(hooks, plan, completion, endingOf(plan.options, completion))
+  throw outcomeError(plan.options, completion)
+}
+
+function toAnswer(
+  hooks: IsolationHooks,
+  plan: Program,
+  ctx: RequestState,
+  completion: Completion,
+): Awaitable<Response> {
   try {
     const limits = { header: HEADER_MAX, body: plan.options.outputBytes }
     const answer = decodeResponse(completion.frame, limits)
-    if (answer.head.over === true) await tellEnding(hooks, plan, completion, outputEnding(plan.options))
-    return await toResponse(ctx, answer, plan.stacks)
+    if (answer.head.over !== true) return toResponse(ctx, answer, plan.stacks)
+    return tellEnding(hooks, plan, completion, outputEnding(plan.options))
+      .then(() => toResponse(ctx, answer, plan.stacks))
+      .catch((error) => refuseAnswer(hooks, plan, completion, error))
   } catch (error) {
-    if (error instanceof FrameError || error instanceof AnswerError) {
-      await tellEnding(hooks, plan, completion, { kind: 'crash', reason: error.message })
-      throw new HttpError(502, 'The isolated handler gave no valid answer', {
-        type: 'isolation-crash',
-        cause: error,
-      })
-    }
-    throw error
+    return refuseAnswer(hooks, plan, completion, error)
   }
+}
+
+/** Rejects with 502 for an answer that is none, else with `error`. */
+async function refuseAnswer(
+  hooks: IsolationHooks,
+  plan: Program,
+  completion: Completion,
+  error: unknown,
+): Promise<never> {
+  if (!(error instanceof FrameError || error instanceof AnswerError)) throw error
+  await tellEnding(hooks, plan, completion, { kind: 'crash', reason: error.message })
+  throw new HttpError(502, 'The isolated handler gave no valid answer', {
+    type: 'isolation-crash',
+    cause: error,
+  })
 }
 
 /** Tells how a request ended, after `complete`: an answer that stands need not wait for the reset, and this one does not. */
@@ -186,38 +236,50 @@ async function tellEnding(
   hooks.ended?.(plan, completion, ending)
 }
 
-async function submit(
+function submit(
   isolation: Isolation,
   handler: IsolatedHandler,
   frame: Uint8Array<ArrayBuffer>,
-): Promise<Completion> {
+): Awaitable<Completion> {
   const { plan, booted } = handler.program
   const { timeoutMs, ephemeral } = plan.options
+  const refused = (error: unknown) => submitAgain(isolation, handler, frame, error)
   try {
-    return await isolation.machines.submit(booted, frame, {
+    const completion = isolation.machines.submit(booted, frame, {
       timeoutMs,
       keep: !ephemeral,
       line: handler.index,
     })
+    return completion instanceof Promise ? completion.catch(refused) : completion
   } catch (error) {
-    if (error instanceof QueueFullError) {
-      isolation.options.hooks.rejected?.(plan, isolation.options.queue)
-      throw new HttpError(503, 'Too many requests wait for an isolated handler', {
-        type: 'isolation-queue-full',
-        headers: { 'retry-after': '1' },
-        cause: error,
-      })
-    }
-    // A reload retired the program between the match of the request and now.
-    if (!(error instanceof ClosedError)) throw error
-    const current = isolation.handlers.get(handler.key)
-    if (current !== undefined && current !== handler) return await submit(isolation, current, frame)
-    throw new HttpError(503, 'The virtual machines of this handler end', {
-      type: 'isolation-unavailable',
+    return refused(error)
+  }
+}
+
+/** After a refusal: to the program that took the place of the one that refused, or an error that says why. */
+function submitAgain(
+  isolation: Isolation,
+  handler: IsolatedHandler,
+  frame: Uint8Array<ArrayBuffer>,
+  error: unknown,
+): Awaitable<Completion> {
+  if (error instanceof QueueFullError) {
+    isolation.options.hooks.rejected?.(handler.program.plan, isolation.options.queue)
+    throw new HttpError(503, 'Too many requests wait for an isolated handler', {
+      type: 'isolation-queue-full',
       headers: { 'retry-after': '1' },
       cause: error,
     })
   }
+  // A reload retired the program between the match of the request and now.
+  if (!(error instanceof ClosedError)) throw error
+  const current = isolation.handlers.get(handler.key)
+  if (current !== undefined && current !== handler) return submit(isolation, current, frame)
+  throw new HttpError(503, 'The virtual machines of this handler end', {
+    type: 'isolation-unavailable',
+    headers: { 'retry-after': '1' },
+    cause: error,
+  })
 }
 
 async function boot({ options, machines }: Isolation, plan: Program): Promise<RunningProgram> {

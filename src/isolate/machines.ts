@@ -1,4 +1,5 @@
 /** What runs programs: virtual machines, or worker processes in their place. */
+import type { Awaitable } from '../context/types.ts'
 import type { NativeCompletion, SubmitOptions } from './ffi/native_pool.ts'
 import type { Program } from './program.ts'
 
@@ -47,12 +48,15 @@ export interface Machines {
   readonly boundary: Boundary
   /** Starts a program; rejects when it does not come to wait for its first request. */
   boot(plan: Program): Promise<BootedProgram>
-  /** Runs a request. Rejects with `QueueFullError`, and with `ClosedError` for a program or pool that is closed. */
+  /**
+   * Runs a request; at once if the thread waited for it. Throws or rejects with `QueueFullError`, and with `ClosedError` for a program
+   * or pool that is closed.
+   */
   submit(
     program: BootedProgram,
     frame: Uint8Array<ArrayBuffer>,
     options: SubmitOptions,
-  ): Promise<Completion>
+  ): Awaitable<Completion>
   /** Ends a program after its requests. */
   retire(program: BootedProgram): Promise<void>
   /** Ends the programs after the requests under way, which their deadlines bound. */

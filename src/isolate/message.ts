@@ -34,19 +34,19 @@ export interface RequestHead {
   /** 64 hex digits of entropy, new for every request. */
   readonly seed: string
   /** Route parameters, decoded. */
-  readonly params?: Readonly<Record<string, string>>
+  readonly params?: Readonly<Record<string, string>> | undefined
   /** The client's address as `ctx.get.ip()` gives it, and the peer of the socket. */
-  readonly ip?: string
-  readonly peer?: string
+  readonly ip?: string | undefined
+  readonly peer?: string | undefined
   /** `ctx.state` as far as it has a JSON form. */
-  readonly state?: Readonly<Record<string, unknown>>
+  readonly state?: Readonly<Record<string, unknown>> | undefined
   /** Present on routes with a session; null inside without a session's data. */
-  readonly session?: { readonly data: object | null }
+  readonly session?: { readonly data: object | null } | undefined
   /** What the `validate` middleware accepted. */
-  readonly validated?: { readonly value: unknown }
-  readonly pending?: PendingData
+  readonly validated?: { readonly value: unknown } | undefined
+  readonly pending?: PendingData | undefined
   /** From `ctx.set.status`. */
-  readonly status?: number
+  readonly status?: number | undefined
 }
 
 /** What most requests have not. */

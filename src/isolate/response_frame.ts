@@ -1,7 +1,7 @@
 /** Reads what a guest answered. A guest may be anybody's: every member is checked before it is believed. */
 import type { DescribeAnswer, ErrorData, HeaderPairs, PendingData, ResponseHead } from './message.ts'
 import { MAX_CAUSES, MAX_ERROR_TEXT } from './message.ts'
-import { FrameError, type FrameLimits, readFrame, RESPONSE } from './wire.ts'
+import { findBody, FrameError, type FrameLimits, HEAD_BYTES, readFrame, RESPONSE } from './wire.ts'
 
 /** A guest's answer. The body is a view into the frame's bytes. */
 export interface GuestAnswer {
@@ -15,23 +15,25 @@ export class AnswerError extends TypeError {
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
-/** The answer that `ctx.send.json` makes most, as it stands in the frame. */
+/** The header that `ctx.send.json` makes most, as it stands in the frame, and what it says. */
 const PLAIN_JSON = new TextEncoder().encode('{"status":200,"headers":[["content-type","application/json"]]}')
-const PLAIN_HEAD: ResponseHead = Object.freeze({
+export const PLAIN_HEAD: ResponseHead = Object.freeze({
   status: 200,
   headers: [['content-type', 'application/json']] as const,
 })
 
 /** Takes the answer to a request apart. Throws `FrameError` for what is no frame, `AnswerError` for what is no answer. */
 export function decodeResponse(bytes: Uint8Array<ArrayBuffer>, limits: FrameLimits): GuestAnswer {
-  const { header, body } = readFrame(bytes, RESPONSE, limits)
-  return { head: isPlainJson(header) ? PLAIN_HEAD : toResponseHead(parse(toText(header))), body }
+  const end = findBody(bytes, RESPONSE, limits)
+  const body = bytes.subarray(end)
+  if (isPlainJson(bytes, end)) return { head: PLAIN_HEAD, body }
+  return { head: toResponseHead(parse(toText(bytes.subarray(HEAD_BYTES, end)))), body }
 }
 
-function isPlainJson(header: Uint8Array): boolean {
-  if (header.length !== PLAIN_JSON.length) return false
+function isPlainJson(bytes: Uint8Array, end: number): boolean {
+  if (end !== HEAD_BYTES + PLAIN_JSON.length) return false
   for (let i = 0; i < PLAIN_JSON.length; i++) {
-    if (header[i] !== PLAIN_JSON[i]) return false
+    if (bytes[HEAD_BYTES + i] !== PLAIN_JSON[i]) return false
   }
   return true
 }

@@ -1,4 +1,5 @@
 /** Programs in virtual machines: the native library, its pool, and what a program is booted from. */
+import type { Awaitable } from '../context/types.ts'
 import { buildLibrary } from './ffi/build.ts'
 import { IsolationUnavailableError } from './ffi/errors.ts'
 import { checkKvmDevice } from './ffi/kvm_device.ts'
@@ -57,7 +58,7 @@ class VirtualMachines implements Machines {
     program: BootedProgram,
     frame: Uint8Array<ArrayBuffer>,
     options: SubmitOptions,
-  ): Promise<Completion> {
+  ): Awaitable<Completion> {
     const native = this.#snapshots.use(program as SnapshotProgram)
     if (native === null) return this.#submitLater(program as SnapshotProgram, frame, options)
     return this.#pool.submit(native, frame, { ...options, check: this.#check })

@@ -125,6 +125,12 @@ export function readFrame(
   kind: FrameKind,
   limits: FrameLimits = WIDEST,
 ): Frame {
+  const end = findBody(bytes, kind, limits)
+  return { header: bytes.subarray(HEAD_BYTES, end), body: bytes.subarray(end) }
+}
+
+/** Where the body of exactly one frame begins, and its header ends. Throws `FrameError`. */
+export function findBody(bytes: Uint8Array, kind: FrameKind, limits: FrameLimits = WIDEST): number {
   const { headerBytes, bodyBytes } = readHead(bytes, kind, limits)
   const end = HEAD_BYTES + headerBytes + bodyBytes
   if (bytes.length < end) {
@@ -137,10 +143,7 @@ export function readFrame(
       `${bytes.length - end} bytes after its end, wanted none`,
     )
   }
-  return {
-    header: bytes.subarray(HEAD_BYTES, HEAD_BYTES + headerBytes),
-    body: bytes.subarray(HEAD_BYTES + headerBytes),
-  }
+  return HEAD_BYTES + headerBytes
 }
 
 /** Makes a frame of its parts. Throws `RangeError` for a part over its limit. */
@@ -150,12 +153,23 @@ export function makeFrame(
   body: Uint8Array,
   limits: FrameLimits = WIDEST,
 ): Uint8Array<ArrayBuffer> {
-  checkLength('header', header.length, Math.min(limits.header, HEADER_MAX))
-  checkLength('body', body.length, Math.min(limits.body, BODY_MAX))
-  const bytes = new Uint8Array(HEAD_BYTES + header.length + body.length)
-  writeHead(bytes, kind, header.length, body.length)
+  const bytes = startFrame(kind, header.length, body, limits)
   bytes.set(header, HEAD_BYTES)
-  bytes.set(body, HEAD_BYTES + header.length)
+  return bytes
+}
+
+/** The same, but for the header, which is to be written at {@link HEAD_BYTES}. */
+export function startFrame(
+  kind: FrameKind,
+  headerBytes: number,
+  body: Uint8Array,
+  limits: FrameLimits = WIDEST,
+): Uint8Array<ArrayBuffer> {
+  checkLength('header', headerBytes, Math.min(limits.header, HEADER_MAX))
+  checkLength('body', body.length, Math.min(limits.body, BODY_MAX))
+  const bytes = new Uint8Array(HEAD_BYTES + headerBytes + body.length)
+  writeHead(bytes, kind, headerBytes, body.length)
+  if (body.length > 0) bytes.set(body, HEAD_BYTES + headerBytes)
   return bytes
 }
 

@@ -157,7 +157,7 @@ testWith(
   'NativePool.submit refuses what does not fit the queue, and goes on',
   () =>
     withPool({ workers: 1, queue: 2 }, async (pool, program) => {
-      const taken: Promise<unknown>[] = []
+      const taken: unknown[] = []
       let refused = 0
       for (let i = 0; i < 10; i++) {
         try {

@@ -1,4 +1,5 @@
 /** A pool of virtual machines: requests in by a call that never blocks, answers out by one call that waits. */
+import type { Awaitable } from '../../context/types.ts'
 import { ClosedError, NativeError, toNativeError } from './errors.ts'
 import {
   CHECK,
@@ -198,14 +199,15 @@ export class NativePool {
   }
 
   /**
-   * Runs a request frame. Whatever becomes of the request in its machine, the promise is fulfilled; it is rejected when the
-   * pool breaks. Throws at once: `QueueFullError`, `ClosedError`, `RangeError` for a time that is no time.
+   * Runs a request frame, and gives its completion, or a promise of it. Whatever becomes of the request in its machine, the promise is
+   * fulfilled; it is rejected when the pool breaks. Throws at once: `QueueFullError`, `ClosedError`, `RangeError` for a time that is
+   * no time.
    */
   submit(
     program: NativeProgram,
     frame: Uint8Array<ArrayBuffer>,
     { timeoutMs, keep = false, line = 0, check = false }: SubmitOptions,
-  ): Promise<NativeCompletion> {
+  ): Awaitable<NativeCompletion> {
     this.#checkOpen()
     const timeoutUs = Math.ceil(timeoutMs * 1000)
     if (!(timeoutUs >= 1 && timeoutUs <= 0xffffffff)) {
@@ -221,9 +223,12 @@ export class NativePool {
       (keep ? KEEP : 0) + (check ? CHECK : 0) + line * 2 ** LINE_SHIFT,
     )
     if (ticket < 0) this.#library.check(ticket)
-    const { promise } = this.#expect(program, ticket)
     // A wait that has not come back yet fills the records.
-    if (this.#drain === null && !(lingers && this.#takeNow())) this.#drain = this.#takeAll()
+    if (this.#drain !== null) return this.#expect(program, ticket)
+    const completion = lingers ? this.#takeNow(ticket) : null
+    if (completion !== null) return completion
+    const promise = this.#expect(program, ticket)
+    this.#drain = this.#takeAll()
     return promise
   }
 
@@ -267,25 +272,25 @@ export class NativePool {
     if (this.#closing !== null) throw new ClosedError('pool')
   }
 
-  /** Looks for answers for a short time; false while some are outstanding. */
-  #takeNow(): boolean {
+  /** Looks for the answer to the only request under way, for a short time; null when it does not come. */
+  #takeNow(ticket: number): NativeCompletion | null {
     try {
       const count = this.#symbols.mayfly_poll(this.#handle, this.#bytes, BATCH, this.#linger.mostUs)
-      this.#library.check(count)
-      for (let index = 0; index < count; index++) this.#settle(index)
-      if (count === 0) noteLate(this.#linger)
+      if (this.#library.check(count) > 0) return this.#toCompletion(0, ticket)
     } catch (error) {
       this.#break(error as NativeError)
+      throw error
     }
-    return this.#outstanding === 0
+    noteLate(this.#linger)
+    return null
   }
 
-  #expect(program: NativeProgram, ticket: number): PromiseWithResolvers<NativeCompletion> {
-    const settlers = Promise.withResolvers<NativeCompletion>()
-    this.#pending[ticket & SLOT_MASK] = { program, resolve: settlers.resolve, reject: settlers.reject }
+  #expect(program: NativeProgram, ticket: number): Promise<NativeCompletion> {
+    const { promise, resolve, reject } = Promise.withResolvers<NativeCompletion>()
+    this.#pending[ticket & SLOT_MASK] = { program, resolve, reject }
     program.begin()
     this.#outstanding++
-    return settlers
+    return promise
   }
 
   /** Waits until nothing is outstanding; one at a time. */
@@ -304,13 +309,26 @@ export class NativePool {
   }
 
   #settle(index: number): void {
-    const word = index * WORDS
-    const long = index * LONGS
-    const ticket = this.#signed[word + TICKET]
+    const ticket = this.#signed[index * WORDS + TICKET]
     const slot = ticket & SLOT_MASK
     const pending = this.#pending[slot]
     if (pending === undefined) {
       throw new NativeError('panic', `Cannot settle ticket ${ticket}: nobody waits for it, want a held one`)
+    }
+    const completion = this.#toCompletion(index, ticket)
+    this.#pending[slot] = undefined
+    this.#outstanding--
+    pending.program.end()
+    pending.resolve(completion)
+  }
+
+  /** Takes what the record at `index` tells of a request, whose ticket ends with it. */
+  #toCompletion(index: number, ticket: number): NativeCompletion {
+    const word = index * WORDS
+    const long = index * LONGS
+    const told = this.#signed[word + TICKET]
+    if (told !== ticket) {
+      throw new NativeError('panic', `Cannot settle ticket ${told}: nobody waits for it, want ${ticket}`)
     }
     const completion: NativeCompletion = {
       outcome: OUTCOMES[this.#words[word + OUTCOME]],
@@ -332,11 +350,8 @@ export class NativePool {
       // Last: the ticket ends with it.
       frame: this.#takeFrame(ticket, this.#words[word + RESPONSE_BYTES]),
     }
-    this.#pending[slot] = undefined
-    this.#outstanding--
     noteAnswer(this.#linger, completion.runUs + completion.reset.us)
-    pending.program.end()
-    pending.resolve(completion)
+    return completion
   }
 
   /** Straight from the native buffer into one of our own: the only copy. */
