@@ -5,9 +5,9 @@
  * one shape: code that was optimised for another would be given up in every request.
  *
  * ```text
- * [handler, method, url, path, ip, peer, params, pending, rest]      see RequestLine
- * ["host","localhost","accept","*\/*"]                              headers, name and value in turn
- * 5f1c...                                                           the seed: 64 hex digits
+ * handler ⇥ method ⇥ url ⇥ path ⇥ ip ⇥ peer ⇥ extras      see request_line.ts
+ * ["host","localhost","accept","*\/*"]                    headers, name and value in turn
+ * 5f1c...                                                 the seed: 64 hex digits
  * ```
  *
  * That of a control frame is one JSON object.
@@ -48,22 +48,6 @@ export interface RequestHead {
   /** From `ctx.set.status`. */
   readonly status?: number | undefined
 }
-
-/** What most requests have not. */
-export type RequestRest = Pick<RequestHead, 'state' | 'session' | 'validated' | 'status'>
-
-/** The first line of a request's header; JSON makes null of what is undefined. */
-export type RequestLine = readonly [
-  handler: number,
-  method: string,
-  url: string,
-  path: string,
-  ip: string | null | undefined,
-  peer: string | null | undefined,
-  params: RequestHead['params'] | null,
-  pending: PendingData | null | undefined,
-  rest: RequestRest | null,
-]
 
 /** Asks a program about its handlers; answered by {@link DescribeAnswer}. */
 export interface DescribeHead {

@@ -1,4 +1,5 @@
-import type { ControlHead, LoadHead, RequestHead, RequestLine } from './message.ts'
+import type { ControlHead, LoadHead, RequestHead } from './message.ts'
+import { writeLine } from './request_line.ts'
 import { HEAD_BYTES, makeFrame, REQUEST, startFrame } from './wire.ts'
 
 const encoder = new TextEncoder()
@@ -22,18 +23,11 @@ export function encodeRequest(head: RequestHead, body: Uint8Array = NOTHING): Ui
   return read === text.length && written === read ? frame : makeFrame(REQUEST, encoder.encode(text), body)
 }
 
-/** A head as {@link RequestLine} has it: JSON has no line feeds of its own. */
+/** The three lines of a header: JSON has no line feeds of its own. */
 function toLines(head: RequestHead): string {
-  const { handler, method, url, path, headers, seed, ip, peer, params, pending } = head
-  const { state, session, validated, status } = head
-  const isUsual = state === undefined && session === undefined && validated === undefined &&
-    status === undefined
-  const rest = isUsual ? null : { state, session, validated, status }
-  // JSON has null where there is none.
-  const line: RequestLine = [handler, method, url, path, ip, peer, params, pending, rest]
   const flat: string[] = []
-  for (const [name, value] of headers) flat.push(name, value)
-  return `${JSON.stringify(line)}\n${JSON.stringify(flat)}\n${seed}`
+  for (const [name, value] of head.headers) flat.push(name, value)
+  return `${writeLine(head)}\n${JSON.stringify(flat)}\n${head.seed}`
 }
 
 /** A frame for the program itself, or its base. */

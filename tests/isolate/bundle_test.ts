@@ -44,7 +44,12 @@ Deno.test('the guest is bundled once and holds no host code', async () => {
   )
   assertEquals([...new Set(rooms)].sort(), ['context', 'errors', 'events', 'isolate', 'std'])
   const own = first.inputs.filter((path) => path.includes('/src/isolate/') && !path.includes('/guest/'))
-  assertEquals(own.map((path) => path.split('/').at(-1)), ['json_members.ts', 'message.ts', 'wire.ts'])
+  assertEquals(own.map((path) => path.split('/').at(-1)), [
+    'json_members.ts',
+    'message.ts',
+    'request_line.ts',
+    'wire.ts',
+  ])
   assertEquals(first.inputs.includes(`${root}mod.ts`), false)
   await stopEsbuild()
 })

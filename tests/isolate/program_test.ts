@@ -100,13 +100,13 @@ Deno.test('planWarmup makes requests of the pattern or those of the user', () =>
     ) {
       const { header, body } = readFrame(frame, REQUEST)
       const read = readHead(new TextDecoder().decode(header))
-      const [handler, method, url, , , , params] = read.line
+      const [handler, method, url, , , , extras] = read.line
       assertEquals(readHeaders(read).at(-1), ['x-mayfly-warmup', '1'])
       const key = JSON.stringify([
-        handler,
+        Number(handler),
         method,
         url.replace(/^https?:\/\/[^/]+/, ''),
-        params ?? undefined,
+        extras === '' ? undefined : JSON.parse(extras)[0],
         new TextDecoder().decode(body),
       ])
       counts.set(key, (counts.get(key) ?? 0) + count)

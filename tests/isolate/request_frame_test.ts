@@ -46,14 +46,16 @@ Deno.test('a guest reads what encodeRequest wrote, whatever there is of it', () 
     ...left,
   }
   const cases = [
-    [least, [null, null, null, null, null]],
-    [most, [most.ip, most.peer, most.params, most.pending, left]],
-    [{ ...least, status: 404 }, [null, null, null, null, { status: 404 }]],
+    [least, ['', ''], null],
+    [most, [most.ip, most.peer], [most.params, most.pending, left]],
+    [{ ...least, params: { id: '7' } }, ['', ''], [{ id: '7' }, null, null]],
+    [{ ...least, status: 404 }, ['', ''], [null, null, { status: 404 }]],
   ] as const
-  for (const [head, tail] of cases) {
+  for (const [head, addresses, extras] of cases) {
     const { header } = readFrame(encodeRequest(head), REQUEST)
     const read = readHead(new TextDecoder().decode(header))
-    assertEquals<unknown>(read.line, [3, 'GET', 'http://localhost/a', '/a', ...tail])
+    assertEquals<unknown>(read.line.slice(0, -1), ['3', 'GET', 'http://localhost/a', '/a', ...addresses])
+    assertEquals<unknown>(read.line[6] === '' ? null : JSON.parse(read.line[6]), extras)
     assertEquals(readHeaders(read), head.headers)
     assertEquals(read.text.slice(-SEED_DIGITS), seed)
   }

@@ -12,7 +12,7 @@ fn frames_come_and_go() {
     let mut command = scripts.command();
     command.arg(scripts.path("program.js"));
     let mut guest = Guest::start(command);
-    for header in ["{\"a\":1}", "[1]\n[2]\n34", "[\"\u{20ac}\"]\n[]"] {
+    for header in ["{\"a\":1}", "[1]\n[2]\n34", "\u{20ac}\t\tb\t\n[]"] {
         for body in [&b""[..], b"body", &[7; 40_000], &[8; 200_000]] {
             guest.send(header, body);
             assert_eq!(guest.receive(), (header.to_owned(), body.to_vec()));

@@ -4,7 +4,8 @@ import { RequestReader } from '../../context/get.ts'
 import { ResponseSender } from '../../context/send.ts'
 import type { ContextHost, RequestState } from '../../context/state.ts'
 import { createBus } from '../../events/bus.ts'
-import type { PendingData, RequestLine, RequestRest } from '../message.ts'
+import type { PendingData } from '../message.ts'
+import type { RequestExtras, RequestRest } from '../request_line.ts'
 import { BODY_MAX } from '../wire.ts'
 import { createHead, type GuestHead } from './head.ts'
 import { LazyRequest } from './request.ts'
@@ -54,13 +55,16 @@ export class GuestContext extends RequestContext {
     this.isolated = true
   }
 
-  /** Takes the first line of the frame that has come into {@link head}. */
-  begin(line: RequestLine): void {
+  /** Takes the request that has come into {@link head}. */
+  begin(): void {
     const { head } = this
-    head.line = line
+    const { line } = head
     place(this, line[1], line[2], line[3])
-    const params = line[6], pending = line[7], rest = line[8]
     if (head.body.length > 0) this.body = Promise.resolve(head.body)
+    if (line[6] !== '') this.#takeExtras(JSON.parse(line[6]))
+  }
+
+  #takeExtras([params, pending, rest]: RequestExtras): void {
     if (params) this.params = Object.assign(Object.create(null), params)
     if (pending) this.pending = toPending(pending)
     if (rest !== null) this.stateText = takeRest(this, rest)
@@ -106,7 +110,7 @@ class GuestReader extends RequestReader {
 
   override ip(options?: { direct?: boolean }): string | undefined {
     const { line } = this.#context.head
-    return (options?.direct ? line[5] : line[4]) ?? undefined
+    return (options?.direct ? line[5] : line[4]) || undefined
   }
 }
 

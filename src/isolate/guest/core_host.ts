@@ -1,11 +1,18 @@
 /** The guest's host where the runtime is our own, `native/guest-core`. */
+import type { RequestLine } from '../request_line.ts'
 import { NOTHING } from './head.ts'
 import { type GuestHost, setHost } from './host.ts'
 
 /** What the runtime gives, as `native/guest-core/src/host.js` makes it and its surface adds to it. */
 interface CoreHost {
-  /** The first line of the next frame's header, the rest of that, and the body if there is one. */
-  receive(): readonly [line: string, rest: string, body: Uint8Array<ArrayBuffer> | undefined] | null
+  /** The fields of the first line of the next frame's header, the lines behind it, and the body if there is one. */
+  receive():
+    | readonly [
+      line: RequestLine | readonly [json: string],
+      rest: string,
+      body: Uint8Array<ArrayBuffer> | undefined,
+    ]
+    | null
   /** Keeps a header, and gives it a number. */
   keepHeader(header: string): number
   /** `units`: length of the body. Texts are well-formed. */
@@ -35,9 +42,12 @@ const coreHost: GuestHost = {
   receive(head) {
     const frame = receive()
     if (frame === null) return null
+    const line = frame[0]
+    if (line.length === 1) return line[0]
+    head.line = line
     head.text = frame[1]
     head.body = frame[2] ?? NOTHING
-    return frame[0]
+    return ''
   },
   toHeader: (text) => text,
   keepHeader: core.keepHeader,

@@ -4,7 +4,7 @@
  * up all code that relies on it as soon as a request does otherwise. After a reset every such request would do so again: a
  * first 404, a session, a header that a handler sets cost a millisecond each.
  */
-import type { RequestLine } from '../message.ts'
+import { writeLine } from '../request_line.ts'
 import type { GuestContext } from './context.ts'
 import { SEED_DIGITS } from './head.ts'
 
@@ -61,14 +61,15 @@ export const WAYS: readonly ((ctx: GuestContext) => unknown)[] = [
 
 /** The headers of requests for a way: with nothing, and with all that there is. */
 export function headersFor(way: number): string[] {
-  const place = ['http://localhost/a?b=c', '/a'] as const
+  const place = { handler: way, url: 'http://localhost/a?b=c', path: '/a' }
+  const addresses = { ip: '192.0.2.1', peer: '127.0.0.1' }
   const pending = { single: [['etag', '"a"']], appended: [['set-cookie', 'a=b']] } as const
   const rest = { state: { a: 1 }, session: { data: { b: 2 } }, validated: { value: 3 }, status: 202 }
-  const lines: readonly RequestLine[] = [
-    [way, 'GET', ...place, null, null, null, null, null],
-    [way, 'HEAD', ...place, '192.0.2.1', '127.0.0.1', null, null, { session: { data: null } }],
-    [way, 'POST', ...place, '192.0.2.1', '127.0.0.1', { id: '7' }, pending, rest],
+  const lines = [
+    writeLine({ method: 'GET', ...place }),
+    writeLine({ method: 'HEAD', ...place, ...addresses, session: { data: null } }),
+    writeLine({ method: 'POST', ...place, ...addresses, params: { id: '7' }, pending, ...rest }),
   ]
   const headers = '["host","localhost","content-type","text/plain","cookie","a=b"]'
-  return lines.map((line) => `${JSON.stringify(line)}\n${headers}\n${'0'.repeat(SEED_DIGITS)}`)
+  return lines.map((line) => `${line}\n${headers}\n${'0'.repeat(SEED_DIGITS)}`)
 }

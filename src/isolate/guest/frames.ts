@@ -9,7 +9,7 @@ import {
   RESPONSE,
   writeHead,
 } from '../wire.ts'
-import { type GuestHead, NOTHING, splitHeader } from './head.ts'
+import { type GuestHead, NOTHING, readHeader } from './head.ts'
 import type { FrameHeader, GuestHost } from './host.ts'
 
 /** Most frames fit; a larger one gets memory of its own. */
@@ -61,7 +61,7 @@ function receive(calls: ByteCalls, head: GuestHead): string | null {
   const bodyStart = HEAD_BYTES + headerBytes
   // A copy: the buffer belongs to the next frame.
   head.body = bodyBytes === 0 ? NOTHING : bytes.slice(bodyStart, end)
-  return splitHeader(decoder.decode(bytes.subarray(HEAD_BYTES, bodyStart)), head)
+  return readHeader(decoder.decode(bytes.subarray(HEAD_BYTES, bodyStart)), head)
 }
 
 function readMore(calls: ByteCalls, bytes: Uint8Array, have: number): number {

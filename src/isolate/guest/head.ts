@@ -1,5 +1,6 @@
 /** The header of a request, read no further than it is needed. */
-import type { HeaderPairs, RequestLine } from '../message.ts'
+import type { HeaderPairs } from '../message.ts'
+import { type RequestLine, splitLine } from '../request_line.ts'
 
 /** Hex digits at the end of a header. */
 export const SEED_DIGITS = 64
@@ -17,25 +18,28 @@ export interface GuestHead {
 
 /** A body of no bytes. */
 export const NOTHING = new Uint8Array(0)
-const NO_LINE: RequestLine = [0, '', '', '', null, null, null, null, null]
+const NO_LINE: RequestLine = ['', '', '', '', '', '', '']
 
 /** A head that nothing has come for yet. */
 export function createHead(): GuestHead {
   return { line: NO_LINE, text: '', headersAt: 0, body: NOTHING }
 }
 
-/** Puts a header into `head`, but for its first line, which it gives; that of a control frame is all of it. */
-export function splitHeader(text: string, head: GuestHead): string {
+/** Puts the header of a request into `head`. Gives that of a control frame, '' for a request. */
+export function readHeader(text: string, head: GuestHead): string {
   const end = text.indexOf('\n')
+  const line = end === -1 ? undefined : splitLine(text.slice(0, end))
+  if (line === undefined) return text
+  head.line = line
   head.text = text
   head.headersAt = end + 1
-  return end === -1 ? text : text.slice(0, end)
+  return ''
 }
 
 /** Takes a request's header apart, as the host made it. */
 export function readHead(text: string): GuestHead {
   const head = createHead()
-  head.line = JSON.parse(splitHeader(text, head))
+  readHeader(text, head)
   return head
 }
 

@@ -10,8 +10,8 @@ export type FrameHeader = string | number | Uint8Array<ArrayBuffer>
 /** The few calls that differ between runtimes. */
 export interface GuestHost {
   /**
-   * Waits for the next frame on fd 0, without leaving the thread, and puts it into `head`: all but the first line of its header, which it
-   * gives. Null at the end of input. Throws for what is no frame.
+   * Waits for the next frame on fd 0, without leaving the thread, and puts a request into `head`. Gives the header of a control frame, ''
+   * for a request, null at the end of input. Throws for what is no frame.
    */
   receive(head: GuestHead): string | null
   /** Makes a header ready to be sent. */

@@ -12,9 +12,9 @@ import { drawNatively, seed } from './random.ts'
 export function awaitProgram(): void {
   host.settle('base')
   for (;;) {
-    const line = host.receive(createHead())
-    if (line === null) host.exit(0)
-    const head = JSON.parse(line) as DrawHead | LoadHead
+    const json = host.receive(createHead())
+    if (json === null) host.exit(0)
+    const head = JSON.parse(json) as DrawHead | LoadHead
     if (head.control === 'load') return load(head)
     drawNatively(head.count)
     answerControl({})

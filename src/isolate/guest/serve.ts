@@ -6,15 +6,12 @@ import { limitConsole, openConsole } from './console.ts'
 import { createGuestHost, GuestContext } from './context.ts'
 import { toErrorData } from './errors.ts'
 import { headersFor, WAYS } from './exercise.ts'
-import { NOTHING, splitHeader } from './head.ts'
+import { NOTHING, readHeader } from './head.ts'
 import { host } from './host.ts'
 import { drawNatively, seed } from './random.ts'
 import { installLazyRequest } from './request.ts'
 import { installLazyMembers, NativeResponse } from './response.ts'
 import { installLazyResponse } from './response_constructor.ts'
-
-/** `{`: the header of a control frame is an object. */
-const BRACE = 0x7b
 
 /** Rounds of {@link exercise}: V8 begins to note shapes at a function's eighth call. */
 const ROUNDS = 4
@@ -143,13 +140,13 @@ async function loop(guest: Guest): Promise<void> {
   for (const { turn } = guest; guest.turn === turn;) {
     // Made before the wait, so that a snapshot has it.
     const ctx = new GuestContext(guest.host)
-    const line = host.receive(ctx.head)
-    if (line === null) host.exit(0)
-    if (line.charCodeAt(0) === BRACE) {
-      await control(guest, JSON.parse(line))
+    const json = host.receive(ctx.head)
+    if (json === null) host.exit(0)
+    if (json !== '') {
+      await control(guest, JSON.parse(json))
       continue
     }
-    const answered = handle(guest, ctx, line)
+    const answered = handle(guest, ctx)
     // A kept program owes a turn to what handlers left behind; after a reset it is gone.
     if (answered === undefined) await null
     else await answered
@@ -200,22 +197,22 @@ export async function exercise(): Promise<void> {
     for (let way = 0; way < WAYS.length; way++) {
       for (const header of headersFor(way)) {
         const ctx = new GuestContext(guest.host)
-        const line = splitHeader(header, ctx.head)
-        ctx.head.body = JSON.parse(line)[1] === 'POST' ? new Uint8Array([0x61]) : NOTHING
-        await handle(guest, ctx, line)
+        readHeader(header, ctx.head)
+        ctx.head.body = ctx.head.line[1] === 'POST' ? new Uint8Array([0x61]) : NOTHING
+        await handle(guest, ctx)
       }
     }
   }
   host.discardOutput(false)
 }
 
-/** Answers a request whose frame lies in the head of `ctx`, but for its first line. */
-function handle(guest: Guest, ctx: GuestContext, line: string): void | Promise<void> {
+/** Answers a request whose frame lies in the head of `ctx`. */
+function handle(guest: Guest, ctx: GuestContext): void | Promise<void> {
   seed(ctx.head.text)
   openConsole()
-  ctx.begin(JSON.parse(line))
+  ctx.begin()
   try {
-    const result = guest.handlers[ctx.head.line[0]].run(ctx)
+    const result = handlerOf(guest, ctx).run(ctx)
     if (result instanceof NativeResponse) {
       const written = answer(ctx, result, guest.limit)
       return written === undefined ? undefined : wait(guest, ctx, written)
@@ -224,6 +221,10 @@ function handle(guest: Guest, ctx: GuestContext, line: string): void | Promise<v
   } catch (error) {
     answerError(ctx, error)
   }
+}
+
+function handlerOf({ handlers }: Guest, { head }: GuestContext): LoadedHandler {
+  return handlers[Number(head.line[0])]
 }
 
 async function finish(guest: Guest, ctx: GuestContext, result: unknown): Promise<void> {
@@ -251,7 +252,7 @@ function endWaiting(guest: Guest): boolean {
   const ctx = guest.waiting
   if (ctx === null) return false
   guest.waiting = null
-  const { name } = guest.handlers[ctx.head.line[0]]
+  const { name } = handlerOf(guest, ctx)
   answerError(
     ctx,
     new TypeError(
@@ -266,7 +267,7 @@ function endWaiting(guest: Guest): boolean {
 
 function noResponse(guest: Guest, ctx: GuestContext, value: unknown): TypeError {
   const what = value === null || value === undefined ? String(value) : `a value of type ${typeof value}`
-  const { name } = guest.handlers[ctx.head.line[0]]
+  const { name } = handlerOf(guest, ctx)
   return new TypeError(
     `Cannot answer ${ctx.method} ${ctx.pathname}: ${name} returned ${what}, want a Response`,
   )

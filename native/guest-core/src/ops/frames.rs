@@ -10,6 +10,8 @@ use super::io;
 const INPUT_BYTES: usize = 65_536;
 /// Texts of more UTF-16 units are measured before they get room.
 const SMALL_TEXT: u32 = 20_000;
+/// Fields of a request's first line, as `src/isolate/request_line.ts` has them.
+const FIELDS: usize = 7;
 /// UTF-8 needs at most three bytes for a UTF-16 unit.
 const UNIT_BYTES: usize = 3;
 
@@ -30,8 +32,8 @@ impl Default for Frames {
     }
 }
 
-/// Waits for the next request: the first line of its header, the lines behind it, and the body, undefined where there is none. Null at the
-/// end of input.
+/// Waits for the next request: the fields of its header's first line, which tabs part, the lines behind it, and the body, undefined where
+/// there is none. Null at the end of input.
 #[op2]
 pub fn op_mayfly_receive<'s>(
     scope: &mut v8::PinScope<'s, '_>,
@@ -67,7 +69,7 @@ pub fn op_mayfly_receive<'s>(
     };
     let (header, body) = bytes.split_at(head.header_bytes as usize);
     let end = header.iter().position(|&byte| byte == b'\n');
-    let line = to_text(scope, &header[..end.unwrap_or(header.len())])?;
+    let line = to_fields(scope, &header[..end.unwrap_or(header.len())])?;
     let rest = to_text(scope, end.map_or(&[], |end| &header[end + 1..]))?;
     let body = match body {
         [] => v8::undefined(scope).into(),
@@ -78,6 +80,19 @@ pub fn op_mayfly_receive<'s>(
 
 fn to_error(error: mayfly_wire::FrameError) -> JsErrorBox {
     JsErrorBox::generic(error.to_string())
+}
+
+fn to_fields<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    line: &[u8],
+) -> Result<v8::Local<'s, v8::Value>, JsErrorBox> {
+    let mut fields = [v8::undefined(scope).into(); FIELDS];
+    let mut count = 0;
+    for field in line.splitn(FIELDS, |&byte| byte == b'\t') {
+        fields[count] = to_text(scope, field)?;
+        count += 1;
+    }
+    Ok(v8::Array::new_with_elements(scope, &fields[..count]).into())
 }
 
 /// What is no UTF-8 becomes U+FFFD.

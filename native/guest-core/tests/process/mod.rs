@@ -19,7 +19,8 @@ pub const ECHO: &str = "
   for (;;) {
     const frame = host.receive()
     if (frame === null) host.exit(0)
-    const [line, rest, body] = frame
+    const [fields, rest, body] = frame
+    const line = fields.join('\t')
     host.sendBytes(rest === '' ? line : `${line}\\n${rest}`, body ?? new Uint8Array(0), 1e9)
   }
 ";

@@ -1,0 +1,66 @@
+/**
+ * The first line of a request's header. What every request has lies in fields, so that a guest takes it apart without a parser:
+ * a core guest spent more than a quarter of a small request on that. What few have is JSON.
+ *
+ * ```text
+ * handler ⇥ method ⇥ url ⇥ path ⇥ ip ⇥ peer ⇥ extras
+ * ```
+ */
+import type { RequestHead } from './message.ts'
+
+/** Index of the handler, method, URL, path and both addresses ('' for none), and {@link RequestExtras} as JSON, or ''. */
+export type RequestLine = readonly [
+  handler: string,
+  method: string,
+  url: string,
+  path: string,
+  ip: string,
+  peer: string,
+  extras: string,
+]
+
+/** What middleware left behind. */
+export type RequestRest = Pick<RequestHead, 'state' | 'session' | 'validated' | 'status'>
+
+/** JSON makes null of what is undefined. */
+export type RequestExtras = readonly [
+  params: RequestHead['params'] | null,
+  pending: RequestHead['pending'] | null,
+  rest: RequestRest | null,
+]
+
+/** A line of `head`. None of its texts holds a tab or a line feed: methods are tokens, URLs and addresses come out of parsers, and JSON escapes both. */
+export function writeLine(head: Omit<RequestHead, 'headers' | 'seed'>): string {
+  const { handler, method, url, path, ip = '', peer = '' } = head
+  return `${handler}\t${method}\t${url}\t${path}\t${ip}\t${peer}\t${writeExtras(head)}`
+}
+
+function writeExtras(
+  { params, pending, state, session, validated, status }: Omit<RequestHead, 'headers' | 'seed'>,
+): string {
+  const hasRest = state !== undefined || session !== undefined || validated !== undefined ||
+    status !== undefined
+  if (params === undefined && pending === undefined && !hasRest) return ''
+  const extras: RequestExtras = [params, pending, hasRest ? { state, session, validated, status } : null]
+  return JSON.stringify(extras)
+}
+
+/** The fields of a line that {@link writeLine} wrote; undefined for a line without tabs. Quicker under V8 than `split`, and on fewer pages. */
+export function splitLine(line: string): RequestLine | undefined {
+  const a = line.indexOf('\t')
+  if (a === -1) return undefined
+  const b = line.indexOf('\t', a + 1)
+  const c = line.indexOf('\t', b + 1)
+  const d = line.indexOf('\t', c + 1)
+  const e = line.indexOf('\t', d + 1)
+  const f = line.indexOf('\t', e + 1)
+  return [
+    line.slice(0, a),
+    line.slice(a + 1, b),
+    line.slice(b + 1, c),
+    line.slice(c + 1, d),
+    line.slice(d + 1, e),
+    line.slice(e + 1, f),
+    line.slice(f + 1),
+  ]
+}
