@@ -11,7 +11,7 @@ use crate::running::Event;
 
 /// Guest threads that do not wait for each other's calls get turns of this length.
 const TURN_NS: u64 = 5_000_000;
-/// The first look: what is not done by then is no brief request.
+/// The first looks: what is not done by then may be no brief request.
 const FIRST_LOOK_NS: u64 = 1_000_000;
 /// Looks at the CPU's clock are at least this far apart, and a CPU deadline is met at most this late.
 const LOOK_NS: u64 = 100_000;
@@ -45,7 +45,7 @@ impl Deadlines {
         (self.cpu_left() == Some(0)).then_some(Event::CpuDeadline)
     }
 
-    /// When to look first: early, or when a deadline may have passed.
+    /// When to look at what may still be a brief request: early, or when a deadline may have passed.
     pub(crate) fn first_look(&self) -> u64 {
         self.look_within(FIRST_LOOK_NS)
     }

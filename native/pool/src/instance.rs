@@ -157,14 +157,13 @@ impl Instance {
         self.reset().map(drop)
     }
 
-    /// Runs a request, with its times. [`Instance::clean`] follows unless the machine is lost.
+    /// Runs a request, with its times. [`Instance::clean`] follows unless the machine is lost, and then [`Instance::rest`].
     pub(crate) fn run(&mut self, frame: Vec<u8>, alarm: &mut Alarm, timeout_ns: u64) -> Ran {
         let exits = self.exits();
         let begin = monotonic_ns();
         let deadline = begin.saturating_add(timeout_ns);
         let outcome = self.handle(frame, alarm, deadline);
         let ended = monotonic_ns();
-        self.running.turns.restore();
         Ran {
             outcome,
             traces: self.take_traces(),
@@ -188,5 +187,9 @@ impl Instance {
             Some(Err(e)) => Err(e),
             Some(Ok(false)) | None => self.reset().map(|report| report.pages),
         }
+    }
+    /// After a request and its reset, which may be long itself: the thread's turns are as usual again.
+    pub(crate) fn rest(&mut self) {
+        self.running.turns.restore();
     }
 }

@@ -152,8 +152,11 @@ impl Running {
                     if let Some(event) = deadlines.passed() {
                         return Ok(event);
                     }
-                    alarm.set(Some(deadlines.next_look()))?;
-                    self.turns.lengthen();
+                    let next = match self.turns.look() {
+                        true => deadlines.next_look(),
+                        false => deadlines.first_look(),
+                    };
+                    alarm.set(Some(next))?;
                     self.kernel.preempt(&mut self.guest)
                 }
             };

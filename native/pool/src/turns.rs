@@ -7,24 +7,29 @@
 //! ```text
 //! 1 to 3 ms   the server's and other programs' threads, as the kernel says
 //! 6 ms        a thread that runs machines
-//! 100 ms      the same, while its request has run for over a millisecond
+//! 100 ms      the same, once its request took over a millisecond of the CPU, until the machine is clean again
 //! ```
 //! Shares of the core stay the same, and turns may become shorter again without a privilege, which a worse nice value may not.
+//!
+//! A new length holds from the next turn on, and what is left of this one is up to 6 or 100 ms. Sleep ends a turn, so whoever
+//! changes the length naps. `sched_yield` would end it as well, but since Linux 6.18 it forfeits what is left (as time that the
+//! thread is taken to have had): the thread then comes last for so long, with its next request too, and that may be a neighbour's.
 
 use std::mem;
-use std::thread::yield_now;
+
+use mayfly_vmm::thread_cpu_ns;
 
 /// Turns of a thread that runs machines, in nanoseconds: longer than the usual ones of up to 8 cores or more.
 const MACHINE_NS: u64 = 6_000_000;
 /// Longest turns that the scheduler grants.
 const LONG_NS: u64 = 100_000_000;
-/// Shortest ones.
-const SHORT_NS: u64 = 100_000;
+/// Looks are a millisecond apart or more. Who had a CPU for this long in between computes; who had not waits for its core.
+const BUSY_NS: u64 = 500_000;
 
 /// `struct sched_attr`, first version (linux/sched/types.h).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Attributes {
+pub(crate) struct Attributes {
     size: u32,
     policy: u32,
     flags: u64,
@@ -37,39 +42,69 @@ struct Attributes {
 
 const SIZE: u32 = mem::size_of::<Attributes>() as u32;
 
-/// The turns of the calling thread.
+/// The turns of the calling thread, in one request.
 #[derive(Debug, Default)]
-pub(crate) struct Turns {
-    /// What they were before they became long.
-    usual: Option<Attributes>,
+pub(crate) enum Turns {
+    /// As ever: nobody looked yet.
+    #[default]
+    Usual,
+    /// As ever, at the last look. By [`thread_cpu_ns`].
+    Watched { cpu: u64 },
+    /// As long as may be. What they were before; `None` where the scheduler knows no such thing.
+    Long { usual: Option<Attributes> },
 }
 
 impl Turns {
-    /// From now on they are as long as may be. A scheduler that knows no such thing is left alone.
-    ///
-    /// Who woke up before with turns of the same length waits for the end of this one (up to 6 ms, and a tick): it comes first now.
-    /// Giving up a turn costs what is left of it, so it is given up as a short one.
-    pub fn lengthen(&mut self) {
-        if self.usual.is_none() {
-            self.usual = set_turns(SHORT_NS);
-            if self.usual.is_some() {
-                yield_now();
-                set_turns(LONG_NS);
+    /// Looks whether the request takes its time, as one does whose thread only waits for a core. Turns of one that does become long,
+    /// and stay so. True when they are.
+    pub fn look(&mut self) -> bool {
+        match *self {
+            Turns::Long { .. } => return true,
+            Turns::Usual => *self = Turns::Watched { cpu: thread_cpu_ns() },
+            Turns::Watched { cpu } => {
+                let now = thread_cpu_ns();
+                if now.saturating_sub(cpu) >= BUSY_NS {
+                    let usual = set_turns(LONG_NS);
+                    if usual.is_some() {
+                        nap();
+                    }
+                    *self = Turns::Long { usual };
+                    return true;
+                }
+                *self = Turns::Watched { cpu: now };
             }
         }
+        false
     }
 
-    /// They are as they were.
+    /// The request is over: they are as they were.
     pub fn restore(&mut self) {
-        if let Some(usual) = self.usual.take() {
+        if let Turns::Long { usual: Some(usual) } = mem::take(self) {
             write(&usual);
+            nap();
         }
     }
 }
 
-/// Gives the calling thread the turns of one that runs machines.
+/// Gives the calling thread the turns of one that runs machines, and wakes it from naps at once.
 pub(crate) fn take_machine_turns() {
     set_turns(MACHINE_NS);
+    // SAFETY: it takes numbers only; what is left of a nap is 50 us when it is refused.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong, 0, 0, 0) };
+}
+
+/// Ends the calling thread's turn: whoever waits for the core comes first.
+fn nap() {
+    let (word, shortest) = (
+        0u32,
+        libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 1,
+        },
+    );
+    let wait = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: word and time are ours and outlive the call. Nobody wakes it but the clock, or a signal.
+    unsafe { libc::syscall(libc::SYS_futex, &raw const word, wait, 0, &raw const shortest) };
 }
 
 /// Sets the turns of the calling thread; gives what it had before, unless its scheduler knows no turns.
@@ -103,10 +138,19 @@ fn write(attributes: &Attributes) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread::{scope, sleep};
+    use std::time::Duration;
+
     use super::*;
 
+    fn compute(ns: u64) {
+        let end = thread_cpu_ns() + ns;
+        while thread_cpu_ns() < end {}
+    }
+
     #[test]
-    fn turns_are_long_and_then_as_they_were() {
+    fn turns_of_who_computes_are_long_and_then_as_they_were() {
         let usual = read().unwrap();
         take_machine_turns();
         let before = read().unwrap();
@@ -115,13 +159,86 @@ mod tests {
             "{before:?}"
         );
         let mut turns = Turns::default();
-        turns.lengthen();
-        turns.lengthen();
+        assert!(!turns.look(), "nobody knows for how long it had a CPU");
+        compute(BUSY_NS);
+        assert!(turns.look() && turns.look());
         let long = read().unwrap();
         // Kernels that know slices tell them.
         assert!([LONG_NS, before.runtime].contains(&long.runtime), "{long:?}");
         turns.restore();
         turns.restore();
         assert_eq!(read().unwrap(), before);
+        assert!(!turns.look(), "the next request is looked at anew");
+    }
+
+    #[test]
+    fn turns_of_who_waits_stay_as_they_are() {
+        let before = read().unwrap();
+        let mut turns = Turns::default();
+        for _ in 0..5 {
+            sleep(Duration::from_millis(1));
+            assert!(!turns.look());
+            compute(BUSY_NS / 5);
+        }
+        assert_eq!(read().unwrap(), before);
+    }
+
+    /// What the scheduler wrote down of the calling thread: its virtual time less the real time that it had, in milliseconds.
+    fn debt() -> Option<f64> {
+        let all = std::fs::read_to_string("/proc/thread-self/sched").ok()?;
+        let number = |name: &str| {
+            let line = all.lines().find(|line| line.starts_with(name))?;
+            line.rsplit(':').next()?.trim().parse::<f64>().ok()
+        };
+        let weight = number("se.load.weight")? / f64::from(1 << 20);
+        Some(number("se.vruntime")? - number("se.sum_exec_runtime")? / weight)
+    }
+
+    fn share_a_core() {
+        // SAFETY: the set is ours, all zero is an empty one, and 0 is the calling thread.
+        unsafe {
+            let mut set: libc::cpu_set_t = mem::zeroed();
+            libc::sched_getaffinity(0, size_of_val(&set), &raw mut set);
+            let first = (0..libc::CPU_SETSIZE as usize).find(|cpu| libc::CPU_ISSET(*cpu, &set));
+            libc::CPU_ZERO(&mut set);
+            libc::CPU_SET(first.unwrap(), &mut set);
+            assert_eq!(libc::sched_setaffinity(0, size_of_val(&set), &raw const set), 0);
+        }
+    }
+
+    /// Turns become longer and shorter without a fee: what was left of one is not taken from the thread's share.
+    #[test]
+    fn a_change_of_turns_forfeits_nothing() {
+        if debt().is_none() {
+            return eprintln!("SKIPPED: /proc/thread-self/sched tells no virtual time");
+        }
+        let over = AtomicBool::new(false);
+        let mut fees = Vec::new();
+        scope(|s| {
+            s.spawn(|| {
+                share_a_core();
+                while !over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+            s.spawn(|| {
+                share_a_core();
+                take_machine_turns();
+                for _ in 0..9 {
+                    sleep(Duration::from_millis(5));
+                    let mut turns = Turns::default();
+                    turns.look();
+                    compute(BUSY_NS);
+                    let before = debt().unwrap();
+                    turns.look();
+                    turns.restore();
+                    fees.push(debt().unwrap() - before);
+                }
+                over.store(true, Ordering::Relaxed);
+            });
+        });
+        fees.sort_by(f64::total_cmp);
+        // A yield would cost five milliseconds. Others that take the core meanwhile move the virtual time of all.
+        assert!(fees[3] < 2.0, "{fees:?}");
     }
 }

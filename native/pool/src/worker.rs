@@ -135,7 +135,11 @@ impl Worker<'_> {
         let (shared, worker, program) = (self.shared, self.index, job.program.clone());
         let queue_ns = monotonic_ns().saturating_sub(submitted);
         let usable = match self.machine(&program) {
-            Ok((instance, alarm)) => serve(shared, worker, job, queue_ns, instance, alarm),
+            Ok((instance, alarm)) => {
+                let usable = serve(shared, worker, job, queue_ns, instance, alarm);
+                instance.rest();
+                usable
+            }
             Err(e) => {
                 let mut completion = failed(job.id, worker, e.to_string());
                 completion.stats.queue_ns = queue_ns;

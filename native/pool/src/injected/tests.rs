@@ -3,10 +3,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use mayfly_vmm::{Error, Host};
+use mayfly_vmm::{Error, Host, thread_cpu_ns};
 use mayfly_wire::{HEAD_BYTES, Head, Kind};
 
 use super::FILE_READ;
+use crate::instance::Instance;
+use crate::turns::Turns;
 use crate::{
     Completion, Job, Limits, MachineState, Mount, Outcome, Pool, Program, Reset, Spec, WarmupRequest,
 };
@@ -380,4 +382,27 @@ fn a_crash_during_a_boot_is_an_error_with_the_report() {
         "{report}"
     );
     assert_eq!(count(), before);
+}
+
+/// A reset may take as long as its request, so long turns last until the machine is clean.
+#[test]
+fn long_turns_end_after_the_reset() {
+    let Some(host) = host() else { return };
+    let program = program(&host, &mut |_| None).unwrap();
+    crate::run_confined("turns", |alarm| {
+        let mut instance = Instance::new(&program).unwrap();
+        for _ in 0..2 {
+            while !instance.running.turns.look() {
+                let end = thread_cpu_ns() + 1_000_000;
+                while thread_cpu_ns() < end {}
+            }
+            let ran = instance.run(frame(Kind::Request, b"", b""), alarm, 10_000_000_000);
+            assert!(matches!(ran.outcome, Ok(Outcome::Answered(_))), "{ran:?}");
+            instance.clean(alarm, None).unwrap();
+            assert!(matches!(instance.running.turns, Turns::Long { .. }));
+            instance.rest();
+            assert!(matches!(instance.running.turns, Turns::Usual));
+        }
+    })
+    .unwrap();
 }
