@@ -12,7 +12,8 @@ const BARE = { type: 'about:blank', title: 'Internal Server Error', status: 500 
 
 /** A case for GET /PATH. */
 function get(path: string, name: string, wanted: Omit<Case, 'name' | 'request'>): Case {
-  return { name: `${path} ${name}`, request: `GET /${path}`, ...wanted }
+  const title = path.length > 60 ? `a path of ${path.length + 1} characters` : path
+  return { name: `${title} ${name}`, request: `GET /${path}`, ...wanted }
 }
 
 const UNEXPECTED = ['sync', 'async', 'string', 'nothing', 'object', 'response', 'hostile', 'fail-status']
