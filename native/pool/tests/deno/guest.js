@@ -1,35 +1,9 @@
-// A server of frames under stock Deno whose requests are hostile in all ways that JavaScript has.
-const input = new Uint8Array(1 << 16)
-const view = new DataView(input.buffer)
-const decoder = new TextDecoder()
-const encoder = new TextEncoder()
+// A server of frames under stock Deno, behind frames.js, whose requests are hostile in all ways that JavaScript has.
 let count = 0
 const list = []
 const simd = Uint8Array.fromHex(
   '0061736d010000000105016000017f03020100070501016600000a0b0109004107fd11fd1b000b',
 )
-
-function readFrame() {
-  let have = 0
-  let want = 16
-  while (have < want) {
-    const n = Deno.stdin.readSync(input.subarray(have))
-    if (n === null) Deno.exit(3)
-    have += n
-    if (have >= 16) want = 16 + view.getUint32(8, true) + view.getUint32(12, true)
-  }
-  return decoder.decode(input.subarray(16, 16 + view.getUint32(8, true)))
-}
-
-function writeFrame(text) {
-  const body = encoder.encode(text)
-  const frame = new Uint8Array(18 + body.length)
-  frame.set([77, 65, 89, 70, 1, 2, 0, 0, 2])
-  new DataView(frame.buffer).setUint32(12, body.length, true)
-  frame.set([123, 125], 16)
-  frame.set(body, 18)
-  for (let at = 0; at < frame.length;) at += Deno.stdout.writeSync(frame.subarray(at))
-}
 
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms))
 const refused = (f) => {
@@ -124,7 +98,7 @@ const draw = (count) => (crypto.getRandomValues(new Uint32Array(count)), 'drawn'
 const recurse = (n) => recurse(n + 1) + 1
 
 for (;;) {
-  const what = readFrame()
+  const what = decoder.decode(input.subarray(16, readFrame()))
   let answer
   try {
     const [name, word] = what.split(' ')

@@ -6,9 +6,10 @@ use mayfly_pool::{BootError, Limits, Load, Mount, Program, WarmupRequest, deno_s
 
 use super::apart::Apart;
 use super::support::{Client, frame, host, text};
-use super::{CLEAN, deno};
+use super::{CLEAN, GUEST, deno};
 
 const PROGRAM: &str = "/program.js";
+const BOOTSTRAP: &str = concat!(include_str!("frames.js"), include_str!("bootstrap.js"));
 
 fn limits() -> Limits {
     Limits {
@@ -23,7 +24,7 @@ fn base() -> Option<Arc<Program>> {
     static BASE: OnceLock<Arc<Program>> = OnceLock::new();
     let (host, deno) = (host()?, deno()?);
     let boot = || {
-        let mut spec = deno_spec(&deno, include_bytes!("bootstrap.js").to_vec(), limits());
+        let mut spec = deno_spec(&deno, BOOTSTRAP.into(), limits());
         let last = spec.arguments.len() - 1;
         spec.arguments.insert(last, format!("--allow-read={PROGRAM}"));
         Arc::new(Program::boot(&host, &spec, &mut |_| None).unwrap())
@@ -47,7 +48,7 @@ fn load(base: &Arc<Program>, source: String) -> Result<Arc<Program>, BootError> 
 /// The guest of the other tests, which keeps a secret.
 fn guest(secret: &str) -> String {
     let keep = format!("\nglobalThis.kept = '{secret}'.repeat(1000) + Math.sqrt(2);\n");
-    format!("{keep}{}", include_str!("guest.js"))
+    format!("{keep}{GUEST}")
 }
 
 #[test]

@@ -18,6 +18,9 @@ use mayfly_pool::{Limits, Outcome, Program, WarmupRequest, deno_spec};
 use rounds::rounds;
 use support::{Client, PATIENCE, SECOND, frame, host, text};
 
+/// Reads and writes frames, and does what they say.
+const GUEST: &str = concat!(include_str!("frames.js"), include_str!("guest.js"));
+
 /// The binary itself: npm's launcher is a script and does not count. Without it each test says that it is skipped.
 fn deno() -> Option<PathBuf> {
     let on_path = std::env::var_os("PATH").unwrap_or_default();
@@ -53,7 +56,7 @@ fn program() -> Option<Arc<Program>> {
             boot_ns: PATIENCE,
             ..Limits::default()
         };
-        let mut spec = deno_spec(&deno, include_bytes!("guest.js").to_vec(), limits);
+        let mut spec = deno_spec(&deno, GUEST.into(), limits);
         spec.draws = true;
         let mut warm = ["simd", "timer", "json"].map(|what| frame(what, b"")).to_vec();
         warm.extend((0..50).map(|_| frame("read", b"")));
