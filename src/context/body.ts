@@ -1,6 +1,7 @@
 /** The request body: read once, under the limit, and offered in every format from memory. */
 import { HttpError } from '../errors/http_error.ts'
 import { emit, wants } from '../events/bus.ts'
+import { joinBytes } from './join_bytes.ts'
 import type { RequestState } from './state.ts'
 import type { FormValue } from './types.ts'
 
@@ -109,13 +110,7 @@ async function readStream(
     if (size > state.bodyLimit) throw tooLarge(state, size)
     chunks.push(chunk)
   }
-  const bytes = new Uint8Array(size)
-  let offset = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset)
-    offset += chunk.length
-  }
-  return bytes
+  return joinBytes(chunks)
 }
 
 function tooLarge(state: RequestState, size: number): HttpError {

@@ -4,6 +4,7 @@
  * route of ours.
  */
 import { fromFileUrl, join } from '@std/path'
+import { joinBytes } from '../context/join_bytes.ts'
 import { BOOTSTRAP_PATH, BOOTSTRAPS } from './bootstrap.ts'
 import { RUNTIME_FILE } from './bundle.ts'
 import { SURFACE_PATH } from './core_surface.ts'
@@ -68,16 +69,6 @@ function toFrames({ warmup }: Program): Uint8Array[] {
     encodeControl({ control: 'settle' }),
     ...once,
   ]
-}
-
-function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
-  for (const part of parts) {
-    bytes.set(part, at)
-    at += part.length
-  }
-  return bytes
 }
 
 async function run(binary: string, args: readonly string[]): Promise<Uint8Array<ArrayBuffer>> {

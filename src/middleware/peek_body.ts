@@ -1,3 +1,5 @@
+import { joinBytes } from '../context/join_bytes.ts'
+
 /** A body that was looked into, whole again. */
 export type PeekedBody = Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>>
 
@@ -29,7 +31,7 @@ export async function peekBody(
       bytes += result.value.length
     }
   }
-  if (ended && bytes < threshold) return join(seen, bytes)
+  if (ended && bytes < threshold) return joinBytes(seen)
   return new ReadableStream<Uint8Array<ArrayBuffer>>({
     async pull(controller) {
       const ready = seen.shift()
@@ -41,16 +43,6 @@ export async function peekBody(
     },
     cancel: (reason) => reader.cancel(reason),
   }, { highWaterMark: 0 })
-}
-
-function join(chunks: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
-  const joined = new Uint8Array(size)
-  let offset = 0
-  for (const chunk of chunks) {
-    joined.set(chunk, offset)
-    offset += chunk.length
-  }
-  return joined
 }
 
 function nextTurn(): Promise<undefined> {

@@ -1,4 +1,5 @@
 /** An HTTP/1.1 client that sends the bytes it is given and reads what comes back byte by byte. */
+import { joinBytes } from '../../src/context/join_bytes.ts'
 
 /** Where a server listens. */
 export type Address = { hostname: string; port: number } | { path: string }
@@ -103,7 +104,7 @@ export class RawConnection {
     const chunks: Uint8Array[] = []
     for (;;) {
       const line = await this.#until('\r\n')
-      if (line === undefined) return { body: concat(chunks), complete: false }
+      if (line === undefined) return { body: joinBytes(chunks), complete: false }
       const size = parseInt(line, 16)
       if (Number.isNaN(size)) {
         throw new SyntaxError(`Cannot read a chunk: its size is ${JSON.stringify(line)}`)
@@ -111,8 +112,8 @@ export class RawConnection {
       const chunk = await this.#take(size)
       chunks.push(chunk)
       const end = await this.#until('\r\n')
-      if (chunk.length < size || end === undefined) return { body: concat(chunks), complete: false }
-      if (size === 0) return { body: concat(chunks), complete: true }
+      if (chunk.length < size || end === undefined) return { body: joinBytes(chunks), complete: false }
+      if (size === 0) return { body: joinBytes(chunks), complete: true }
     }
   }
 
@@ -148,7 +149,7 @@ export class RawConnection {
       const reading = this.#conn.read(chunk).catch(() => null)
       const size = await Promise.race([reading, late])
       if (size === null) this.#ended = true
-      else this.#buffer = concat([this.#buffer, chunk.subarray(0, size)])
+      else this.#buffer = joinBytes([this.#buffer, chunk.subarray(0, size)])
     } finally {
       clearTimeout(timer)
     }
@@ -202,7 +203,7 @@ export function toRequest(
   const declares = names.has('content-length') || names.has('transfer-encoding')
   if (payload.length > 0 && !declares) all.push(['Content-Length', String(payload.length)])
   const head = `${line} HTTP/1.1\r\n${all.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
-  return concat([encoder.encode(head), payload])
+  return joinBytes([encoder.encode(head), payload])
 }
 
 /** A body as chunks of at most `size` bytes, in the chunked coding of RFC 9112, section 7.1. */
@@ -228,16 +229,6 @@ function parseHead(head: string): Pick<RawResponse, 'status' | 'reason' | 'heade
     headers.set(name, [...headers.get(name) ?? [], field.slice(colon + 1).trim()])
   }
   return { status: Number(match[1]), reason: match[2], headers }
-}
-
-function concat(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
-  let offset = 0
-  for (const part of parts) {
-    whole.set(part, offset)
-    offset += part.length
-  }
-  return whole
 }
 
 function indexOf(bytes: Uint8Array, mark: Uint8Array): number {

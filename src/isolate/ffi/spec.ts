@@ -1,4 +1,5 @@
 /** What to boot, as bytes: `native/ffi/src/spec.rs` has the layout. */
+import { joinBytes } from '../../context/join_bytes.ts'
 import { SPEC_TAGS, SPEC_VERSION } from './layout.ts'
 
 /** A file of these bytes in the guest, read-only. */
@@ -136,7 +137,7 @@ export function encodeSpec(spec: ProgramSpec | LoadSpec): Uint8Array<ArrayBuffer
 function encodeLimits(limits: ProgramLimits): Uint8Array {
   const { memoryBytes, outputBytes, logBytes, bootMs, cpuMs, calls, descriptors, threads, mappings } = limits
   const nanoseconds = (ms: number) => long(checkNumber(ms, 0xffffffff) * 1_000_000)
-  return concat([
+  return joinBytes([
     long(memoryBytes),
     numbers(outputBytes, logBytes),
     nanoseconds(bootMs),
@@ -161,16 +162,6 @@ function numbers(...values: number[]): Uint8Array {
 function checkNumber(value: number, most: number): number {
   if (Number.isSafeInteger(value) && value >= 0 && value <= most) return value
   throw new RangeError(`Cannot describe a program: ${value}, want an integer from 0 to ${most}`)
-}
-
-function concat(parts: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
-  let at = 0
-  for (const part of parts) {
-    bytes.set(part, at)
-    at += part.length
-  }
-  return bytes
 }
 
 function join(items: readonly (readonly [number, readonly Uint8Array[]])[]): Uint8Array<ArrayBuffer> {

@@ -1,4 +1,5 @@
 /** From what a handler gave to the frame that answers. */
+import { joinBytes } from '../../context/join_bytes.ts'
 import { HttpError } from '../../errors/http_error.ts'
 import type { HeaderPairs, PendingData, ResponseHead } from '../message.ts'
 import { toJsonMembers } from '../json_members.ts'
@@ -92,13 +93,7 @@ async function readUpTo(stream: ReadableStream<Uint8Array>, limit: number): Prom
     size += chunk.length
     if (size > limit) break
   }
-  const bytes = new Uint8Array(size)
-  let offset = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, offset)
-    offset += chunk.length
-  }
-  return bytes
+  return joinBytes(chunks)
 }
 
 function answerView(ctx: GuestContext, response: ViewResponse, limit: number): void {

@@ -1,4 +1,5 @@
 /** One frame out of a stream that anybody may write. */
+import { joinBytes } from '../../context/join_bytes.ts'
 import { FrameError, type FrameLimits, HEAD_BYTES, readHead, RESPONSE } from '../wire.ts'
 
 /** What came: a frame, the end of the stream before one was whole, or bytes that are no frame within the limits. */
@@ -22,7 +23,7 @@ export class FrameReader {
       while (bytes.length < HEAD_BYTES) {
         const { value, done } = await this.#reader.read()
         if (done) return { kind: 'end' }
-        bytes = bytes.length === 0 ? value : concat(bytes, value)
+        bytes = bytes.length === 0 ? value : joinBytes([bytes, value])
       }
       const { headerBytes, bodyBytes } = readHead(bytes, RESPONSE, limits)
       const frame = new Uint8Array(HEAD_BYTES + headerBytes + bodyBytes)
@@ -46,11 +47,4 @@ export class FrameReader {
   async cancel(): Promise<void> {
     await this.#reader.cancel().catch(() => {})
   }
-}
-
-function concat(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(first.length + second.length)
-  bytes.set(first)
-  bytes.set(second, first.length)
-  return bytes
 }
