@@ -26,7 +26,7 @@ use mayfly_wire::Limits;
 use crate::Input;
 use crate::meter::measure;
 pub(crate) use guest::CLOCK;
-use guest::{Guest, set_call};
+use guest::Guest;
 use step::{Step, Waiting, World};
 
 /// Most steps of a run.
@@ -190,7 +190,7 @@ fn take(guest: &mut Guest, machine: &mut MockMachine, next: &Next<'_>, begin: Be
     let kernel = &mut guest.kernel;
     let action = match next {
         Next::Step(Step::Call(number, arguments)) => {
-            set_call(machine, *number, *arguments);
+            machine.set_call(*number, *arguments);
             kernel.syscall(machine)
         }
         Next::Step(Step::Store(address, bytes)) => {

@@ -75,6 +75,20 @@ impl MockMachine {
             .map(|(&page, one)| (page, one.protection, one.shared))
     }
 
+    /// Puts a system call into the registers.
+    pub fn set_call(&mut self, number: u64, [rdi, rsi, rdx, r10, r8, r9]: [u64; 6]) {
+        self.registers = Registers {
+            rax: number,
+            rdi,
+            rsi,
+            rdx,
+            r10,
+            r8,
+            r9,
+            ..self.registers
+        };
+    }
+
     fn range_mut(&mut self, start: u64, pages: u64) -> impl Iterator<Item = (&u64, &mut Page)> {
         self.pages.range_mut(start..start + pages * PAGE)
     }

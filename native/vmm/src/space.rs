@@ -96,13 +96,11 @@ pub struct Space {
 }
 
 impl Space {
-    /// An empty space over fresh memory; links the low 2 MiB.
-    pub(crate) fn new(memory: Memory, limit: u64) -> Space {
-        let mut space = Space {
+    /// No table is known, and nothing has happened yet.
+    fn over(memory: Memory, state: SpaceState) -> Space {
+        Space {
             memory,
-            state: SpaceState {
-                frames: Frames::new(LOW_END, limit),
-            },
+            state,
             tables_next: 0,
             tables_end: 0,
             fork_tables: None,
@@ -114,7 +112,13 @@ impl Space {
             changed: false,
             unaudited: 0,
             audited: 0,
-        };
+        }
+    }
+
+    /// An empty space over fresh memory; links the low 2 MiB.
+    pub(crate) fn new(memory: Memory, limit: u64) -> Space {
+        let frames = Frames::new(LOW_END, limit);
+        let mut space = Space::over(memory, SpaceState { frames });
         for (table, below) in [(PML4, LOW_PDPT), (LOW_PDPT, LOW_PD), (LOW_PD, LOW_PT)] {
             space.memory.set_word(table, 0, Pte::table(below).0);
         }

@@ -7,7 +7,7 @@ use mayfly_linux::exec::Exec;
 use mayfly_linux::host_file::HostFile;
 use mayfly_linux::kernel::{Config, Kernel, Snapshot};
 use mayfly_linux::limits::Limits;
-use mayfly_linux::machine::{Machine, PAGE, Registers, SlotId};
+use mayfly_linux::machine::{Machine, PAGE, SlotId};
 use mayfly_linux::mock::MockMachine;
 use mayfly_linux::stdio::OutputMode;
 
@@ -81,7 +81,7 @@ impl Guest {
         };
         kernel.exec(&mut machine, &exec).expect("a program that starts");
         let mut call = |number, a: [u64; 6]| {
-            set_call(&mut machine, number, a);
+            machine.set_call(number, a);
             assert_eq!(kernel.syscall(&mut machine), Action::Resume);
             machine.registers().rax
         };
@@ -96,7 +96,7 @@ impl Guest {
                 .expect("a mapped page");
         }
         let mut call = |number, a: [u64; 6]| {
-            set_call(&mut machine, number, a);
+            machine.set_call(number, a);
             assert_eq!(kernel.syscall(&mut machine), Action::Resume);
         };
         call(
@@ -116,21 +116,6 @@ impl Guest {
             within_limits: true,
         }
     }
-}
-
-/// Puts a system call into the registers.
-pub(super) fn set_call(machine: &mut MockMachine, number: u64, [rdi, rsi, rdx, r10, r8, r9]: [u64; 6]) {
-    let registers = Registers {
-        rax: number,
-        rdi,
-        rsi,
-        rdx,
-        r10,
-        r8,
-        r9,
-        ..machine.registers()
-    };
-    machine.set_registers(&registers);
 }
 
 /// What lies in the area, one place after the other: paths, then structures of words that calls read.

@@ -78,18 +78,7 @@ impl Guest {
 
     /// Makes a call and gives what the host is told to do.
     fn act(&mut self, number: u64, a: [u64; 6]) -> Action {
-        let [rdi, rsi, rdx, r10, r8, r9] = a;
-        let registers = self.machine.registers();
-        self.machine.set_registers(&Registers {
-            rax: number,
-            rdi,
-            rsi,
-            rdx,
-            r10,
-            r8,
-            r9,
-            ..registers
-        });
+        self.machine.set_call(number, a);
         self.kernel.syscall(&mut self.machine)
     }
 

@@ -42,6 +42,18 @@ impl Vfs {
         }
     }
 
+    /// A memory file's bytes, and when they were changed.
+    fn memory_file(&mut self, number: usize) -> Result<(&mut Arc<Vec<u8>>, &mut u64), Errno> {
+        match self.nodes.get_mut(number) {
+            Some(Node {
+                kind: NodeKind::Memory(bytes),
+                modified,
+                ..
+            }) => Ok((bytes, modified)),
+            _ => Err(Errno::EINVAL),
+        }
+    }
+
     /// Sets the length of a memory file.
     ///
     /// # Errors
@@ -52,16 +64,10 @@ impl Vfs {
         if length > old && (length > self.memory_limit || sum > self.memory_limit) {
             return Err(Errno::ENOSPC);
         }
-        let Some(Node {
-            kind: NodeKind::Memory(bytes),
-            modified,
-            ..
-        }) = self.nodes.get_mut(number)
-        else {
-            return Err(Errno::EINVAL);
-        };
+        let (bytes, modified) = self.memory_file(number)?;
         Arc::make_mut(bytes).resize(length as usize, 0);
-        (self.memory_bytes, *modified) = (sum, now);
+        *modified = now;
+        self.memory_bytes = sum;
         Ok(())
     }
 
@@ -85,14 +91,7 @@ impl Vfs {
         if end > old {
             self.set_length(number, end, now)?;
         }
-        let Some(Node {
-            kind: NodeKind::Memory(bytes),
-            modified,
-            ..
-        }) = self.nodes.get_mut(number)
-        else {
-            return Err(Errno::EINVAL);
-        };
+        let (bytes, modified) = self.memory_file(number)?;
         let count = (end - offset) as usize;
         Arc::make_mut(bytes)[offset as usize..end as usize].copy_from_slice(&from[..count]);
         *modified = now;

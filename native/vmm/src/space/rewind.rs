@@ -26,19 +26,11 @@ impl Space {
     /// The space of a fork over a private mapping of the snapshot's memory.
     pub(crate) fn forked(memory: Memory, frozen: &Frozen) -> Space {
         Space {
-            memory,
-            state: frozen.state.clone(),
             tables_next: frozen.fork_tables,
             tables_end: frozen.fork_tables_end,
             fork_tables: Some(frozen.fork_tables),
             tables: frozen.tables.clone(),
-            written: Vec::new(),
-            written_set: FrameSet::default(),
-            stale: Vec::new(),
-            went_stale: 0,
-            changed: false,
-            unaudited: 0,
-            audited: 0,
+            ..Space::over(memory, frozen.state.clone())
         }
     }
 
