@@ -1,7 +1,7 @@
 /** What neighbours met, gathered over rounds. */
 import { Durations } from '../soak/durations.ts'
 
-/** The neighbour's milliseconds beside one attacker, all rounds together. */
+/** The neighbour's milliseconds beside one attacker: `p50`, `p99` and `most` of all rounds together. */
 export interface Row {
   readonly attacker: string
   readonly attacks: number
@@ -10,7 +10,12 @@ export interface Row {
   readonly p99: number
   readonly most: number
   readonly wrong: number
-  /** Its p99 to that of the rounds without an attacker. */
+  /** The p99 of each round. */
+  readonly rounds: readonly number[]
+  /**
+   * Each round's p99 to that of the same round without an attacker, and of these the median: what befalls the machine for a moment
+   * is in one round, and what slows it for longer is in both p99s.
+   */
   readonly toAlone: number
 }
 
@@ -18,22 +23,53 @@ export interface Row {
 export class Tally {
   readonly attacker: string
   readonly durations = new Durations()
+  /** The same by round. */
+  readonly rounds: Durations[] = []
   attacks = 0
   wrong = 0
 
   constructor(attacker: string) {
     this.attacker = attacker
   }
+
+  /** Adds a wait of the given round, in milliseconds. Rounds come one after another. */
+  add(round: number, ms: number): void {
+    this.durations.add(ms)
+    const ofRound = this.rounds[round] ??= new Durations()
+    ofRound.add(ms)
+  }
 }
 
-/** Rows of tallies, the first of which is that without an attacker. */
+/** Rows of tallies of the same rounds, the first of which is that without an attacker. */
 export function toRows(tallies: readonly Tally[]): Row[] {
-  const alone = tallies[0].durations.quantile(0.99)
-  return tallies.map(({ attacker, attacks, wrong, durations }) => {
+  const alone = toP99s(tallies[0])
+  return tallies.map((tally) => {
+    const { attacker, attacks, wrong, durations } = tally
     const [p50, p99] = [durations.quantile(0.5), durations.quantile(0.99)]
-    const { count, most } = durations
-    return { attacker, attacks, count, p50, p99, most, wrong, toAlone: p99 / alone }
+    const rounds = toP99s(tally)
+    const toAlone = median(rounds.map((p99, round) => p99 / alone[round]))
+    return {
+      attacker,
+      attacks,
+      count: durations.count,
+      p50,
+      p99,
+      most: durations.most,
+      wrong,
+      rounds,
+      toAlone,
+    }
   })
+}
+
+function toP99s({ rounds }: Tally): number[] {
+  return rounds.map((round) => round.quantile(0.99))
+}
+
+/** The middle one, or the mean of both; NaN of none. */
+function median(numbers: readonly number[]): number {
+  const sorted = numbers.toSorted((a, b) => a - b)
+  return (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2
 }
 
 /** A table for people. */

@@ -24,21 +24,34 @@ Deno.test('an attacker asks on, on each of its connections, until it is stopped'
   assert(clients.size >= 3)
 })
 
-Deno.test('rows tell quantiles of all rounds together, and the p99 to that without an attacker', () => {
+/** Tallies of a machine that is slower each round, and that stands still for a moment in the third. */
+function tallyRounds(rounds: number): [alone: Tally, beside: Tally] {
   const [alone, beside] = [new Tally('nobody'), new Tally('a loop')]
-  for (let i = 1; i <= 1000; i++) {
-    alone.durations.add(i > 980 ? 4 : 1)
-    beside.durations.add(i > 980 ? 6 : i > 600 ? 2 : 1)
+  for (let round = 0; round < rounds; round++) {
+    for (let i = 1; i <= 1000; i++) {
+      alone.add(round, 2 ** round * (i > 980 ? 4 : 1))
+      beside.add(round, 2 ** round * (i > 980 ? (round === 2 ? 100 : 6) : i > 600 ? 2 : 1))
+    }
   }
   beside.attacks = 12
   beside.wrong = 3
-  const [first, second] = toRows([alone, beside])
-  assertEquals([first.attacker, first.attacks, first.count, first.most], ['nobody', 0, 1000, 4])
+  return [alone, beside]
+}
+
+Deno.test('rows tell quantiles of all rounds together, and the median of each round to itself alone', () => {
+  const [first, second] = toRows(tallyRounds(3))
+  assertEquals([first.attacker, first.attacks, first.count, first.most], ['nobody', 0, 3000, 16])
   assertEquals(first.toAlone, 1)
-  assertEquals([second.attacks, second.wrong, second.most], [12, 3, 6])
-  assertAlmostEquals(second.p50, 1, 0.05)
-  assertAlmostEquals(second.p99, 6, 0.2)
+  assertEquals([second.attacks, second.wrong, second.count, second.most], [12, 3, 3000, 400])
+  assertAlmostEquals(second.p50, 2, 0.1)
+  assertAlmostEquals(second.p99, 12, 0.4)
+  for (const [round, p99] of [6, 12, 400].entries()) {
+    assertAlmostEquals(second.rounds[round], p99, p99 / 30)
+  }
   assertAlmostEquals(second.toAlone, 1.5, 0.1)
+  // Of an even number both in the middle count.
+  assertAlmostEquals(toRows(tallyRounds(4))[1].toAlone, 1.5, 0.1)
+  assertAlmostEquals(toRows(tallyRounds(2))[1].toAlone, 1.5, 0.1)
   const lines = toText([first, second]).split('\n')
   assertEquals([lines.length, lines[2].endsWith('3 WRONG'), lines[1].includes('WRONG')], [3, true, false])
 })
