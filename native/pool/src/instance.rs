@@ -188,6 +188,7 @@ impl Instance {
             Some(Ok(false)) | None => self.reset().map(|report| report.pages),
         }
     }
+
     /// After a request and its reset, which may be long itself: the thread's turns are as usual again.
     pub(crate) fn rest(&mut self) {
         self.running.turns.restore();
