@@ -118,11 +118,12 @@ testWith(
         assertEquals(told(await run('count')), '1', `after ${what}`)
       }
       assertEquals(new TextDecoder().decode((await run('log')).log), 'a line\n')
+      assertEquals(told(await run('big')), 'b'.repeat(600_000))
       const clean = told(await run('look'))
       assertEquals(told(await run('dirty')), 'dirtied')
       assertEquals(told(await run('look')), clean)
       const { outcomes, held } = pool.statistics()
-      assertEquals([outcomes, held], [{ answered: 66, exited: 1, killed: 1 }, 0])
+      assertEquals([outcomes, held], [{ answered: 67, exited: 1, killed: 1 }, 0])
     }),
 )
 

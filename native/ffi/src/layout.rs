@@ -105,6 +105,27 @@ pub struct Completion {
     pub machine: u32,
 }
 
+impl Completion {
+    /// Told where there is none.
+    pub const NONE: Completion = Completion {
+        ticket: -1,
+        outcome: 0,
+        queue_us: 0.0,
+        run_us: 0.0,
+        reset_us: 0.0,
+        exits: 0,
+        dirty_pages: 0,
+        response_bytes: 0,
+        log_bytes: 0,
+        message_bytes: 0,
+        detail: 0,
+        worker: 0,
+        denials_bytes: 0,
+        log_dropped: 0,
+        machine: 0,
+    };
+}
+
 /// A reset that ended after its request was answered.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]

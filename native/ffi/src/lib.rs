@@ -3,7 +3,8 @@
 //! ```text
 //! mayfly_program_boot ── mayfly_program_wait ──> program handle
 //! mayfly_pool_start ──> pool handle
-//!    mayfly_submit (never blocks) ──> ticket ... mayfly_wait (blocks, one at a time) or mayfly_poll ──> tickets that are done
+//!    mayfly_submit (never blocks) ──> ticket ... mayfly_wait (blocks, one at a time) ──> tickets that are done
+//!    mayfly_ask: both, for an answer that comes soon
 //!    mayfly_read, mayfly_take; mayfly_resets
 //! mayfly_pool_stop, mayfly_pool_free, mayfly_program_free
 //! ```
@@ -27,7 +28,7 @@ use std::time::Duration;
 
 use abi::{Fault, Status, bytes_in, bytes_out, count, exports, fault};
 use layout::{CHECK, Completion, KEEP, LINE_SHIFT, Part, Pointers, Reset};
-use pool::TicketPool;
+use pool::{Request, TicketPool};
 use program::BootedProgram;
 use registry::Registry;
 use spec::Start;
@@ -152,16 +153,40 @@ exports! {
         timeout_us: u32,
         flags: u32,
     ) {
-        let line = flags >> LINE_SHIFT;
-        if flags & !(KEEP | CHECK) != line << LINE_SHIFT {
-            let text = format!("submit a request: flags {flags:#x}, want bits 0 and 1 or none, and a line from bit {LINE_SHIFT} on");
-            return Err(fault(Status::BadArgument, text));
-        }
         // SAFETY: the caller's promise.
         let frame = unsafe { bytes_in(frame, length)? };
-        spec::check_frame(frame)?;
-        let (pool, program) = (POOLS.get(pool)?, PROGRAMS.get(program)?.program()?);
-        pool.submit(program, frame, line, Duration::from_micros(timeout_us.into()), flags & KEEP != 0, flags & CHECK != 0)
+        let request = request(program, frame, timeout_us, flags)?;
+        POOLS.get(pool)?.submit(request)
+    }
+
+    /// As `mayfly_submit`, and then looks for what is done, for a short time that is spent without sleep: as long as the calling
+    /// thread may be held up. The completion's ticket is -1 when nothing was done. If the answer fits into `capacity` and is all that
+    /// the request left, it is copied to `answer`, and the ticket is not valid any more.
+    fn mayfly_ask(
+        pool: i32,
+        program: i32,
+        frame: *const u8,
+        length: u32,
+        timeout_us: u32,
+        flags: u32,
+        longest_us: u32,
+        completion: *mut Completion,
+        answer: *mut u8,
+        capacity: u32,
+    ) {
+        room_for(completion, 1)?;
+        // SAFETY: the caller's promise.
+        let frame = unsafe { bytes_in(frame, length)? };
+        let request = request(program, frame, timeout_us, flags)?;
+        let longest = Duration::from_micros(longest_us.into());
+        let (ticket, told) = POOLS.get(pool)?.ask(request, longest, capacity as usize)?;
+        let (done, response) = told.unwrap_or((Completion::NONE, Vec::new()));
+        // SAFETY: there is room for one, and the caller's promise holds for `answer`.
+        unsafe {
+            hand_out(&[done], completion)?;
+            bytes_out(&response, answer, capacity)?;
+        }
+        Ok(ticket)
     }
 
     /// Waits for requests that are done and gives their number: 0 when time is over, or when the pool was stopped and has
@@ -170,14 +195,6 @@ exports! {
         let room = room_for(completions, capacity)?;
         let done = POOLS.get(pool)?.wait(room, Duration::from_micros(timeout_us.into()))?;
         // SAFETY: `wait` gives at most as many as there is room for.
-        unsafe { hand_out(&done, completions) }
-    }
-
-    /// As `mayfly_wait`, for a short time that is spent without sleep: as long as the calling thread may be held up.
-    fn mayfly_poll(pool: i32, completions: *mut Completion, capacity: u32, longest_us: u32) {
-        let room = room_for(completions, capacity)?;
-        let done = POOLS.get(pool)?.poll(room, Duration::from_micros(longest_us.into()))?;
-        // SAFETY: `poll` gives at most as many as there is room for.
         unsafe { hand_out(&done, completions) }
     }
 
@@ -205,6 +222,25 @@ exports! {
         // SAFETY: `resets` gives at most as many as there is room for.
         unsafe { hand_out(&ended, resets) }
     }
+}
+
+fn request(program: i32, frame: &[u8], timeout_us: u32, flags: u32) -> Result<Request<'_>, Fault> {
+    let line = flags >> LINE_SHIFT;
+    if flags & !(KEEP | CHECK) != line << LINE_SHIFT {
+        let text = format!(
+            "submit a request: flags {flags:#x}, want bits 0 and 1 or none, and a line from bit {LINE_SHIFT} on"
+        );
+        return Err(fault(Status::BadArgument, text));
+    }
+    spec::check_frame(frame)?;
+    Ok(Request {
+        program: PROGRAMS.get(program)?.program()?,
+        frame,
+        line,
+        timeout: Duration::from_micros(timeout_us.into()),
+        keep: flags & KEEP != 0,
+        check: flags & CHECK != 0,
+    })
 }
 
 fn room_for<T>(records: *mut T, capacity: u32) -> Result<usize, Fault> {
@@ -260,7 +296,11 @@ mod tests {
             assert_eq!(mayfly_program_boot(std::ptr::null(), 0), bad);
             assert_eq!(mayfly_program_boot(std::ptr::null(), 9), bad);
             assert_eq!(mayfly_wait(1, std::ptr::null_mut(), 4, 0), bad);
-            assert_eq!(mayfly_poll(1, std::ptr::null_mut(), 4, 0), bad);
+            let (none, nothing) = (std::ptr::null_mut(), std::ptr::null_mut());
+            assert_eq!(
+                mayfly_ask(1, 1, frame.as_ptr(), 64, 1, 0, 0, none, nothing, 0),
+                bad
+            );
             assert_eq!(mayfly_pool_start(0, 0), bad);
         }
     }

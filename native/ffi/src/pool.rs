@@ -57,15 +57,7 @@ impl TicketPool {
     }
 
     /// Adds a request and gives its ticket.
-    pub fn submit(
-        &self,
-        program: Arc<Program>,
-        frame: &[u8],
-        line: u32,
-        timeout: Duration,
-        keep: bool,
-        check: bool,
-    ) -> Result<i32, Fault> {
+    pub fn submit(&self, request: Request) -> Result<i32, Fault> {
         let Some(ticket) = self.tickets().begin() else {
             self.refused.fetch_add(1, Ordering::Relaxed);
             return Err(fault(Status::QueueFull, ""));
@@ -73,12 +65,12 @@ impl TicketPool {
         let submitted = self.pool.submit(Job {
             // Tickets are never negative.
             id: u64::from(ticket.unsigned_abs()),
-            program,
-            line,
-            frame: frame.to_vec(),
-            timeout_ns: u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX),
-            keep,
-            check,
+            program: request.program,
+            line: request.line,
+            frame: request.frame.to_vec(),
+            timeout_ns: u64::try_from(request.timeout.as_nanos()).unwrap_or(u64::MAX),
+            keep: request.keep,
+            check: request.check,
         });
         match submitted {
             Ok(()) => Ok(ticket),
@@ -92,26 +84,45 @@ impl TicketPool {
         }
     }
 
+    /// Adds a request, gives its ticket, and looks for a completion for a short time, without sleep. An answer that
+    /// left nothing else and fits into `room` is given with it, and its ticket forgotten.
+    pub fn ask(
+        &self,
+        request: Request,
+        longest: Duration,
+        room: usize,
+    ) -> Result<(i32, Option<Told>), Fault> {
+        let _waiting = self.begin_wait()?;
+        let ticket = self.submit(request)?;
+        let mut done = Vec::with_capacity(1);
+        self.pool.fetch_soon(&mut done, 1, longest);
+        let Some(done) = done.pop() else {
+            return Ok((ticket, None));
+        };
+        let (completion, left) = take_apart(done);
+        if left.is_answer_within(room) {
+            self.tickets().forget(completion.ticket)?;
+            return Ok((ticket, Some((completion, left.response))));
+        }
+        self.tickets().finish(completion.ticket, left)?;
+        Ok((ticket, Some((completion, Vec::new()))))
+    }
+
     /// Waits for completions; none when time is over, or when the pool was stopped and has no request left. One at a time.
     pub fn wait(&self, most: usize, timeout: Duration) -> Result<Vec<Completion>, Fault> {
-        self.take(|done| self.pool.fetch(done, most.min(BATCH_MAX), timeout))
+        let _waiting = self.begin_wait()?;
+        let mut done = Vec::new();
+        self.pool.fetch(&mut done, most.min(BATCH_MAX), timeout);
+        let mut tickets = self.tickets();
+        done.into_iter().map(|c| take_in(&mut tickets, c)).collect()
     }
 
-    /// The same for a short time, without sleep.
-    pub fn poll(&self, most: usize, longest: Duration) -> Result<Vec<Completion>, Fault> {
-        self.take(|done| self.pool.fetch_soon(done, most.min(BATCH_MAX), longest))
-    }
-
-    fn take(&self, fetch: impl Fn(&mut Vec<native::Completion>) -> usize) -> Result<Vec<Completion>, Fault> {
+    fn begin_wait(&self) -> Result<Waiting<'_>, Fault> {
         if self.waiting.swap(true, Ordering::Acquire) {
             let text = "wait for completions: another call waits, want one at a time";
             return Err(fault(Status::Busy, text));
         }
-        let _waiting = Waiting(&self.waiting);
-        let mut done = Vec::new();
-        fetch(&mut done);
-        let mut tickets = self.tickets();
-        done.into_iter().map(|c| take_in(&mut tickets, c)).collect()
+        Ok(Waiting(&self.waiting))
     }
 
     /// Runs `reader` with a part of what a request left.
@@ -174,7 +185,28 @@ impl TicketPool {
     }
 }
 
+/// A request as Deno gives it.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// What to run it in.
+    pub program: Arc<Program>,
+    /// One whole frame.
+    pub frame: &'a [u8],
+    /// Its line, among those of the program.
+    pub line: u32,
+    /// How long it may run.
+    pub timeout: Duration,
+    /// Keep the program's state.
+    pub keep: bool,
+    /// Compare the machine with its snapshot afterwards.
+    pub check: bool,
+}
+
+/// A completion, and the response frame if nothing of it is left behind.
+pub type Told = (Completion, Vec<u8>);
+
 /// Ends a wait on every path.
+#[derive(Debug)]
 struct Waiting<'a>(&'a AtomicBool);
 
 impl Drop for Waiting<'_> {
@@ -184,6 +216,13 @@ impl Drop for Waiting<'_> {
 }
 
 fn take_in(tickets: &mut Tickets, done: native::Completion) -> Result<Completion, Fault> {
+    let (completion, left) = take_apart(done);
+    tickets.finish(completion.ticket, left)?;
+    Ok(completion)
+}
+
+/// What is told of a request at once, and what it left to be read.
+fn take_apart(done: native::Completion) -> (Completion, Finished) {
     let (outcome, detail) = encode_outcome(&done.outcome);
     let (response, message) = match done.outcome {
         Outcome::Answered(frame) => (frame, String::new()),
@@ -197,7 +236,6 @@ fn take_in(tickets: &mut Tickets, done: native::Completion) -> Result<Completion
         | Outcome::Killed(_)
         | Outcome::Stuck => (Vec::new(), String::new()),
     };
-    let ticket = i32::try_from(done.id).unwrap_or(-1);
     let Traces {
         log,
         log_dropped,
@@ -206,7 +244,7 @@ fn take_in(tickets: &mut Tickets, done: native::Completion) -> Result<Completion
     let denials = tell_denials(&denials);
     let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     let completion = Completion {
-        ticket,
+        ticket: i32::try_from(done.id).unwrap_or(-1),
         outcome: outcome as u32,
         queue_us: done.stats.queue_ns as f64 / 1e3,
         run_us: done.stats.run_ns as f64 / 1e3,
@@ -222,16 +260,13 @@ fn take_in(tickets: &mut Tickets, done: native::Completion) -> Result<Completion
         log_dropped: least(log_dropped),
         machine: encode_machine(done.machine) as u32,
     };
-    tickets.finish(
-        ticket,
-        Finished {
-            response,
-            log,
-            message,
-            denials,
-        },
-    )?;
-    Ok(completion)
+    let finished = Finished {
+        response,
+        log,
+        message,
+        denials,
+    };
+    (completion, finished)
 }
 
 fn encode_reset(reset: native::Reset) -> Reset {

@@ -15,6 +15,16 @@ pub struct Finished {
     pub denials: String,
 }
 
+impl Finished {
+    /// Whether it left a response of at most `room` bytes and nothing else.
+    pub fn is_answer_within(&self, room: usize) -> bool {
+        self.response.len() <= room
+            && self.log.is_empty()
+            && self.message.is_empty()
+            && self.denials.is_empty()
+    }
+}
+
 #[derive(Debug)]
 enum State {
     Free,

@@ -126,6 +126,10 @@ const BATCH = 64
 /** Longest single wait; while requests are under way another follows. */
 const WAIT_US = 5_000_000
 const LINGER_US = 400
+/** Longer answers are fetched by another call. */
+const ANSWER_BYTES = 64 << 10
+/** The ticket where nothing was done yet. */
+const NO_TICKET = -1
 /** A ticket's low bits are the index of its slot. */
 const SLOT_MASK = 0xffff
 const NOTHING = new Uint8Array(0)
@@ -174,6 +178,8 @@ export class NativePool {
   readonly #words = new Uint32Array(this.#records)
   readonly #signed = new Int32Array(this.#records)
   readonly #longs = new Float64Array(this.#records)
+  /** Where an answer is put that the thread looks for. */
+  readonly #answer = new Uint8Array(ANSWER_BYTES)
 
   /** Starts the threads. */
   constructor(library: NativeLibrary, { workers, queue, lingerUs = LINGER_US }: PoolOptions) {
@@ -213,22 +219,31 @@ export class NativePool {
     if (!(timeoutUs >= 1 && timeoutUs <= 0xffffffff)) {
       throw new RangeError(`Cannot submit a request: timeout of ${timeoutMs} ms, want 0.001 to 4294967`)
     }
-    const lingers = shouldLinger(this.#linger, this.#outstanding === 0)
-    const ticket = this.#symbols.mayfly_submit(
-      this.#handle,
-      program.handle,
-      frame,
-      frame.length,
-      timeoutUs,
-      (keep ? KEEP : 0) + (check ? CHECK : 0) + line * 2 ** LINE_SHIFT,
-    )
-    if (ticket < 0) this.#library.check(ticket)
+    const flags = (keep ? KEEP : 0) + (check ? CHECK : 0) + line * 2 ** LINE_SHIFT
+    const { handle } = program
     // A wait that has not come back yet fills the records.
-    if (this.#drain !== null) return this.#expect(program, ticket)
-    const completion = lingers ? this.#takeNow(ticket) : null
-    if (completion !== null) return completion
+    const lingers = shouldLinger(this.#linger, this.#outstanding === 0) && this.#drain === null
+    const ticket = lingers
+      ? this.#symbols.mayfly_ask(
+        this.#handle,
+        handle,
+        frame,
+        frame.length,
+        timeoutUs,
+        flags,
+        this.#linger.mostUs,
+        this.#bytes,
+        this.#answer,
+        ANSWER_BYTES,
+      )
+      : this.#symbols.mayfly_submit(this.#handle, handle, frame, frame.length, timeoutUs, flags)
+    if (ticket < 0) this.#library.check(ticket)
+    if (lingers) {
+      if (this.#signed[TICKET] !== NO_TICKET) return this.#takeNow(ticket)
+      noteLate(this.#linger)
+    }
     const promise = this.#expect(program, ticket)
-    this.#drain = this.#takeAll()
+    this.#drain ??= this.#takeAll()
     return promise
   }
 
@@ -272,17 +287,17 @@ export class NativePool {
     if (this.#closing !== null) throw new ClosedError('pool')
   }
 
-  /** Looks for the answer to the only request under way, for a short time; null when it does not come. */
-  #takeNow(ticket: number): NativeCompletion | null {
+  /** Takes the answer to the only request under way. */
+  #takeNow(ticket: number): NativeCompletion {
     try {
-      const count = this.#symbols.mayfly_poll(this.#handle, this.#bytes, BATCH, this.#linger.mostUs)
-      if (this.#library.check(count) > 0) return this.#toCompletion(0, ticket)
+      const length = this.#words[RESPONSE_BYTES]
+      const left = this.#words[LOG_BYTES] + this.#words[MESSAGE_BYTES] + this.#words[DENIALS_BYTES]
+      const isHere = length <= ANSWER_BYTES && left === 0
+      return this.#toCompletion(0, ticket, isHere ? this.#answer.slice(0, length) : null)
     } catch (error) {
       this.#break(error as NativeError)
       throw error
     }
-    noteLate(this.#linger)
-    return null
   }
 
   #expect(program: NativeProgram, ticket: number): Promise<NativeCompletion> {
@@ -315,15 +330,15 @@ export class NativePool {
     if (pending === undefined) {
       throw new NativeError('panic', `Cannot settle ticket ${ticket}: nobody waits for it, want a held one`)
     }
-    const completion = this.#toCompletion(index, ticket)
+    const completion = this.#toCompletion(index, ticket, null)
     this.#pending[slot] = undefined
     this.#outstanding--
     pending.program.end()
     pending.resolve(completion)
   }
 
-  /** Takes what the record at `index` tells of a request, whose ticket ends with it. */
-  #toCompletion(index: number, ticket: number): NativeCompletion {
+  /** Takes what the record at `index` tells of a request. Its ticket ends with it, or ended with its `frame`. */
+  #toCompletion(index: number, ticket: number, frame: Uint8Array<ArrayBuffer> | null): NativeCompletion {
     const word = index * WORDS
     const long = index * LONGS
     const told = this.#signed[word + TICKET]
@@ -348,7 +363,7 @@ export class NativePool {
       ),
       worker: this.#words[word + WORKER],
       // Last: the ticket ends with it.
-      frame: this.#takeFrame(ticket, this.#words[word + RESPONSE_BYTES]),
+      frame: frame ?? this.#takeFrame(ticket, this.#words[word + RESPONSE_BYTES]),
     }
     noteAnswer(this.#linger, completion.runUs + completion.reset.us)
     return completion

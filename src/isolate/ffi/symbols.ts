@@ -126,6 +126,21 @@ export const SYMBOLS = {
     ],
     result: 'i32',
   },
+  mayfly_ask: {
+    parameters: [
+      'i32', // i32: pool
+      'i32', // i32: program
+      'buffer', // *const u8: frame
+      'u32', // u32: length
+      'u32', // u32: timeout in microseconds
+      'u32', // u32: flags
+      'u32', // u32: longest look in microseconds
+      'buffer', // *mut Completion: completion
+      'buffer', // *mut u8: answer
+      'u32', // u32: capacity
+    ],
+    result: 'i32',
+  },
   mayfly_wait: {
     parameters: [
       'i32', // i32: pool
@@ -135,15 +150,6 @@ export const SYMBOLS = {
     ],
     result: 'i32',
     nonblocking: true,
-  },
-  mayfly_poll: {
-    parameters: [
-      'i32', // i32: pool
-      'buffer', // *mut Completion: completions
-      'u32', // u32: capacity
-      'u32', // u32: longest in microseconds
-    ],
-    result: 'i32',
   },
   mayfly_read: {
     parameters: [
