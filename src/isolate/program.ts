@@ -189,9 +189,18 @@ function toTargets({ methods, mount }: IsolatedRoute, first: number): WarmupTarg
 
 /**
  * One thread, and no inlining in V8's middle tier: a hot loop that Maglev has inlined into a function that runs once a request
- * never reaches TurboFan (seen: 450 us instead of 120).
+ * never reaches TurboFan (seen: 450 us instead of 120). Code of lower tiers counts how often it runs, in a cell of each function,
+ * and so writes to one page after another: a warm-up of 1000 requests, which a handler's routes share, takes all of it to TurboFan
+ * (wanted are 400 and 3000 runs else, seen with a hello: 36 pages in place of 27).
  */
-const V8_FLAGS = '--v8-flags=--single-threaded,--no-maglev-inlining'
+const V8_FLAGS = `--v8-flags=${
+  [
+    '--single-threaded',
+    '--no-maglev-inlining',
+    '--invocation-count-for-maglev=100',
+    '--invocation-count-for-turbofan=200',
+  ].join()
+}`
 
 /**
  * Arguments for deno: no permission but the named variables, nothing fetched, nothing read beside the bundle. The core runtime has no

@@ -19,14 +19,17 @@ export type RequestLine = readonly [
   extras: string,
 ]
 
-/** What middleware left behind. */
-export type RequestRest = Pick<RequestHead, 'state' | 'session' | 'validated' | 'status'>
-
-/** JSON makes null of what is undefined. */
+/**
+ * What few requests have; JSON makes null of what is undefined. No object: its shape would tell which of them there are, and code that
+ * was optimised for others would be given up in every request.
+ */
 export type RequestExtras = readonly [
   params: RequestHead['params'] | null,
   pending: RequestHead['pending'] | null,
-  rest: RequestRest | null,
+  state: RequestHead['state'] | null,
+  session: RequestHead['session'] | null,
+  validated: RequestHead['validated'] | null,
+  status: RequestHead['status'] | null,
 ]
 
 /** A line of `head`. None of its texts holds a tab or a line feed: methods are tokens, URLs and addresses come out of parsers, and JSON escapes both. */
@@ -38,10 +41,11 @@ export function writeLine(head: Omit<RequestHead, 'headers' | 'seed'>): string {
 function writeExtras(
   { params, pending, state, session, validated, status }: Omit<RequestHead, 'headers' | 'seed'>,
 ): string {
-  const hasRest = state !== undefined || session !== undefined || validated !== undefined ||
-    status !== undefined
-  if (params === undefined && pending === undefined && !hasRest) return ''
-  const extras: RequestExtras = [params, pending, hasRest ? { state, session, validated, status } : null]
+  const isUsual = params === undefined && pending === undefined && state === undefined &&
+    session === undefined &&
+    validated === undefined && status === undefined
+  if (isUsual) return ''
+  const extras: RequestExtras = [params, pending, state, session, validated, status]
   return JSON.stringify(extras)
 }
 

@@ -5,7 +5,7 @@ import { ResponseSender } from '../../context/send.ts'
 import type { ContextHost, RequestState } from '../../context/state.ts'
 import { createBus } from '../../events/bus.ts'
 import type { PendingData } from '../message.ts'
-import type { RequestExtras, RequestRest } from '../request_line.ts'
+import type { RequestExtras } from '../request_line.ts'
 import { BODY_MAX } from '../wire.ts'
 import { createHead, type GuestHead } from './head.ts'
 import { LazyRequest } from './request.ts'
@@ -64,10 +64,17 @@ export class GuestContext extends RequestContext {
     if (line[6] !== '') this.#takeExtras(JSON.parse(line[6]))
   }
 
-  #takeExtras([params, pending, rest]: RequestExtras): void {
+  #takeExtras(extras: RequestExtras): void {
+    const params = extras[0], pending = extras[1], state = extras[2]
+    const session = extras[3], validated = extras[4], status = extras[5]
     if (params) this.params = Object.assign(Object.create(null), params)
     if (pending) this.pending = toPending(pending)
-    if (rest !== null) this.stateText = takeRest(this, rest)
+    if (session) this.session = { data: session.data, changed: false }
+    if (validated) this.validated = { value: validated.value }
+    if (status) this.status = status
+    if (!state) return
+    this.bag = { ...state }
+    this.stateText = JSON.stringify(state)
   }
 
   override get get(): RequestReader {
@@ -85,15 +92,6 @@ function place(state: Mutable<RequestState>, method: string, url: string, pathna
   state.method = method
   state.url = url
   state.pathname = pathname
-}
-
-/** What most requests have not; gives `ctx.state` as JSON. */
-function takeRest(ctx: GuestContext, { state, session, validated, status }: RequestRest): string {
-  if (state !== undefined) ctx.bag = { ...state }
-  if (session !== undefined) ctx.session = { data: session.data, changed: false }
-  if (validated !== undefined) ctx.validated = { value: validated.value }
-  if (status !== undefined) ctx.status = status
-  return state === undefined ? '' : JSON.stringify(state)
 }
 
 function toPending({ single, appended }: PendingData): RequestState['pending'] {
