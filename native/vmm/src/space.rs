@@ -58,6 +58,13 @@ pub enum Access {
     File,
 }
 
+/// New frames that a request may take as it writes them. Behind them they are made present as they are handed out.
+///
+/// A frame that the host has no page for is a fault in KVM, which holds the lock of the whole process's memory map for it, and loses
+/// the core there, as that is where the kernel looks whether somebody else wants it: machines that flush a translation meanwhile wait
+/// for the one that fills its memory to be run again. A fault of this thread's own takes the lock of one mapping.
+pub(crate) const LAZY_BYTES: u64 = 1 << 20;
+
 /// A table that was written: its frame and level (1 is the lowest).
 #[derive(Clone, Copy, Debug)]
 struct Written {
@@ -81,6 +88,8 @@ pub struct Space {
     tables_end: u64,
     /// First table frame that forks may use; `None` while the program boots.
     fork_tables: Option<u64>,
+    /// First frame that is made present when it is handed out.
+    eager: u64,
     tables: FrameSet,
     /// Tables written since the snapshot.
     written: Vec<Written>,
@@ -104,6 +113,7 @@ impl Space {
             tables_next: 0,
             tables_end: 0,
             fork_tables: None,
+            eager: u64::MAX,
             tables: FrameSet::default(),
             written: Vec::new(),
             written_set: FrameSet::default(),

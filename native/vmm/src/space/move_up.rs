@@ -28,6 +28,7 @@ impl Space {
         space.state.frames.continue_from(frozen.end);
         space.state.frames.set_limit(limit);
         (space.tables_next, space.tables_end, space.fork_tables) = (0, 0, None);
+        space.eager = u64::MAX;
         space
     }
 

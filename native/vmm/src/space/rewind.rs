@@ -3,7 +3,7 @@
 use std::mem;
 
 use super::frame_set::FrameSet;
-use super::{Space, SpaceState};
+use super::{LAZY_BYTES, Space, SpaceState};
 use crate::error::{Error, Result};
 use crate::layout::{PAGE, PML4};
 use crate::memory::Memory;
@@ -29,6 +29,7 @@ impl Space {
             tables_next: frozen.fork_tables,
             tables_end: frozen.fork_tables_end,
             fork_tables: Some(frozen.fork_tables),
+            eager: frozen.state.frames.next() + LAZY_BYTES,
             tables: frozen.tables.clone(),
             ..Space::over(memory, frozen.state.clone())
         }

@@ -121,6 +121,8 @@ impl Space {
         self.changed = true;
         if fresh.recycled {
             self.memory.zero(fresh.frame)?;
+        } else if fresh.frame >= self.eager {
+            self.memory.set_word(fresh.frame, 0, 0);
         }
         Ok(fresh.frame)
     }

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use super::rewind::image_word;
 use super::*;
+use crate::dirty::{PageMap, Run};
 use crate::memory::tests::temporary_file;
 use crate::sys::{Mapping, Overlay};
 
@@ -410,5 +411,38 @@ fn frames_that_move_up_keep_every_translation_and_leave_the_base_alone() {
                 assert!((0..512).all(|i| word(&s, frame, i) == image_word(&image, frame, i).unwrap()));
             }
         }
+    }
+}
+
+/// The first frames of a request get their pages of the host when somebody writes them, the others as they are handed out.
+#[test]
+fn frames_of_a_request_that_takes_many_are_present_at_once() {
+    let (frozen, image, mut fork, _) = frozen();
+    let (lazy, eager) = (LAZY_BYTES / PAGE, 40);
+    let mut map = PageMap::open().unwrap();
+    for _ in 0..2 {
+        let first = fork.top();
+        fork.map(
+            BASE + (40 << 30),
+            lazy + eager,
+            Backing::Zero,
+            Protection::READ_WRITE,
+        )
+        .unwrap();
+        let mut present = Vec::new();
+        let private = fork.memory().private();
+        map.private_pages(private, private.length() as u64, &mut present)
+            .unwrap();
+        present.retain(|run| run.start >= first);
+        assert_eq!(
+            present,
+            [Run {
+                start: first + LAZY_BYTES,
+                length: eager * PAGE
+            }]
+        );
+        assert_eq!(byte(&fork, BASE + (40 << 30) + LAZY_BYTES), Some(0));
+        fork.rewind(&frozen, &image).unwrap();
+        fork.compare_tables(&frozen, &image).unwrap();
     }
 }
