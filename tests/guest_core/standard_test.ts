@@ -3,7 +3,13 @@ import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows
 import { createSurface } from '../../native/guest-core/web/globals.ts'
 import { setHost } from '../../native/guest-core/web/host.ts'
 import { inspect } from '../../native/guest-core/web/inspect.ts'
-import { explain, MISSING_CLASSES, MISSING_FUNCTIONS } from '../../native/guest-core/web/missing.ts'
+import {
+  COMMON_JS,
+  explain,
+  MISSING_CLASSES,
+  MISSING_FUNCTIONS,
+  MISSING_OBJECTS,
+} from '../../native/guest-core/web/missing.ts'
 import type { Web } from './cases/case.ts'
 import { createDenoHost } from './host_of_deno.ts'
 
@@ -77,6 +83,14 @@ Deno.test('parts of interfaces that are not there throw the same', async () => {
     "runtime: 'deno'",
   )
   assertThrows(() => new Response().textStream(), surface.DOMException, "runtime: 'deno'")
+})
+
+Deno.test('what is said to be in the other runtime is there, and not in this one', () => {
+  const elsewhere = [...MISSING_FUNCTIONS, ...MISSING_CLASSES, ...MISSING_OBJECTS]
+  const nowhere = elsewhere.filter((name) => !(name in globalThis || COMMON_JS.includes(name as never)))
+  assertEquals(nowhere, [])
+  assertEquals([...MISSING_OBJECTS].filter((name) => name in surface), [])
+  assertEquals(new Set(elsewhere).size, elsewhere.length)
 })
 
 Deno.test('a name that is not defined is explained, if another runtime has it', () => {

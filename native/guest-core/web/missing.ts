@@ -9,21 +9,28 @@ export const MISSING_FUNCTIONS = [
 
 /** Classes that throw when they are constructed. */
 export const MISSING_CLASSES = [
-  ...['WebSocket', 'WebSocketStream', 'EventSource', 'Worker', 'MessageChannel', 'BroadcastChannel'],
+  ...['WebSocket', 'EventSource', 'Worker', 'MessageChannel', 'BroadcastChannel'],
   ...['CompressionStream', 'DecompressionStream', 'TransformStream', 'WritableStream'],
   ...['TextDecoderStream', 'TextEncoderStream', 'ByteLengthQueuingStrategy', 'CountQueuingStrategy'],
   ...['FileReader', 'URLPattern', 'PerformanceObserver', 'ErrorEvent', 'MessageEvent', 'CloseEvent'],
   ...['ProgressEvent', 'PromiseRejectionEvent', 'ImageData', 'CryptoKey'],
 ] as const
 
+/** What the modules of Node's packages find beside the globals. */
+export const COMMON_JS = ['require', 'module', 'exports', '__dirname', '__filename'] as const
+
 /**
- * Namespaces and objects. They are not defined, so that a package's `typeof process` finds its way; {@link explain} adds to the
- * error of one that is used all the same.
+ * Namespaces, objects, and interfaces of what only they give. They are not defined, so that a package's `typeof process` finds its way (one
+ * that throws would do so for `typeof` as well); {@link explain} adds to the error of one that is used all the same, where nobody caught it.
  */
 export const MISSING_OBJECTS: ReadonlySet<string> = new Set([
-  ...['Deno', 'process', 'Buffer', 'global', 'require', 'module', 'exports', '__dirname', '__filename'],
-  ...['Intl', 'WebAssembly', 'Temporal', 'localStorage', 'sessionStorage', 'caches', 'indexedDB'],
-  ...['navigator', 'location', 'window', 'document'],
+  ...['Deno', 'process', 'Buffer', 'global', ...COMMON_JS],
+  ...['Intl', 'WebAssembly', 'Temporal', 'localStorage', 'sessionStorage', 'caches', 'navigator', 'location'],
+  ...['Storage', 'Cache', 'CacheStorage', 'Navigator', 'Location', 'Lock', 'LockManager', 'MessagePort'],
+  ...['WritableStreamDefaultController', 'WritableStreamDefaultWriter', 'TransformStreamDefaultController'],
+  ...['ReadableByteStreamController', 'ReadableStreamBYOBReader', 'ReadableStreamBYOBRequest'],
+  ...['PerformanceMark', 'PerformanceMeasure', 'PerformanceObserverEntryList', 'QuotaExceededError'],
+  ...['DOMMatrix', 'DOMPoint', 'DOMQuad', 'DOMRect', 'ImageBitmap', 'OffscreenCanvas'],
 ])
 
 /** Says what is missing, in which runtime, and which one has it. */
