@@ -23,7 +23,8 @@ function copies(secret) {
 for (;;) {
   const frame = host.receive()
   if (frame === null) host.exit(3)
-  const [name, word] = frame[0].split(' ')
+  const [[line]] = frame
+  const [name, word] = line.split(' ')
   const answer = actions[name](word)
   host.sendText('{}', answer, answer.length, 1e9)
 }
