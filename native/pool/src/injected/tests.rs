@@ -109,21 +109,24 @@ fn pool(workers: usize) -> Option<(Pool, Arc<Program>)> {
     Some((Pool::start(workers, 1000).unwrap(), program))
 }
 
-fn ask(pool: &Pool, program: &Arc<Program>, what: &[u8]) -> Outcome {
-    ask_for_all(pool, program, what).outcome
-}
-
-fn ask_for_all(pool: &Pool, program: &Arc<Program>, what: &[u8]) -> Completion {
-    let job = Job {
-        id: 7,
+fn job(program: &Arc<Program>, id: u64, what: &[u8]) -> Job {
+    Job {
+        id,
         program: program.clone(),
         line: 0,
         frame: frame(Kind::Request, what, b""),
         timeout_ns: 60_000_000_000,
         keep: false,
         check: false,
-    };
-    pool.submit(job).unwrap();
+    }
+}
+
+fn ask(pool: &Pool, program: &Arc<Program>, what: &[u8]) -> Outcome {
+    ask_for_all(pool, program, what).outcome
+}
+
+fn ask_for_all(pool: &Pool, program: &Arc<Program>, what: &[u8]) -> Completion {
+    pool.submit(job(program, 7, what)).unwrap();
     let mut done = Vec::new();
     assert_eq!(pool.fetch(&mut done, 1, Duration::from_secs(120)), 1, "{what:?}");
     assert_eq!(done[0].id, 7);
@@ -319,16 +322,7 @@ fn other_workers_go_on_and_no_job_is_lost() {
     const JOBS: u64 = 200;
     for id in 0..JOBS {
         let what: &[u8] = if id % 20 == 7 { b"segv" } else { b"hello" };
-        let job = Job {
-            id,
-            program: program.clone(),
-            line: 0,
-            frame: frame(Kind::Request, what, b""),
-            timeout_ns: 60_000_000_000,
-            keep: false,
-            check: false,
-        };
-        pool.submit(job).unwrap();
+        pool.submit(job(&program, id, what)).unwrap();
     }
     let mut done = Vec::new();
     while done.len() < JOBS as usize {
