@@ -53,6 +53,8 @@ const MADE = [
   `'a', () => {}`,
   `'a', { headers: { 'x a': 'b' } }`,
   `'a', { headers: { '': 'b' } }`,
+  // A letter that `toLowerCase` makes a plain one of.
+  `'a', { headers: { '\\u212a': 'b' } }`,
   `'a', { headers: { 'x-a': 'b\\nc' } }`,
   `'a', { headers: { 'x-a': ' b ' } }`,
   `'a', { headers: { 'x-a': '' } }`,

@@ -38,9 +38,7 @@ export function toPlainHead(
   if (statusText !== undefined && statusText !== '') return null
   if (status !== undefined && !(isText ? isStatusOfText(status) : isStatus(status))) return null
   const code = status === undefined ? 200 : status as number
-  if (headers === undefined) {
-    return isText ? headOf(code, TEXT_TYPE) : { status: code, headers: [], kept: false, frame: null }
-  }
+  if (headers === undefined) return isText ? headOf(code, TEXT_TYPE) : once(code, [])
   if (
     typeof headers !== 'object' || headers === null || Object.getPrototypeOf(headers) !== Object.prototype
   ) return null
@@ -58,20 +56,19 @@ function ofRecord(isText: boolean, status: number, record: Record<string, unknow
     const name = given.toLowerCase()
     typed ||= name === 'content-type'
     if (typed && names.length === 1 && isText && known.has(value)) return headOf(status, value)
-    if (!isToken(name) || !isPlainValue(value) || pairs.some(([other]) => other === name)) return null
+    if (!isToken(given) || !isPlainValue(value) || pairs.some(([other]) => other === name)) return null
     pairs.push([name, value])
   }
   if (isText && !typed) pairs.push(['content-type', TEXT_TYPE])
   if (typed && pairs.length === 1 && isText) return headOf(status, pairs[0][1])
-  return { status, headers: pairs, kept: false, frame: null }
+  return once(status, pairs)
 }
 
 /** The head of a content type that is known to be one. */
 function headOf(status: number, type: string): PlainHead {
-  if (status !== 200) return { status, headers: [['content-type', type]], kept: false, frame: null }
-  const head = known.get(type)
+  const head = status === 200 ? known.get(type) : undefined
   if (head !== undefined) return head
-  if (known.size >= KNOWN) return { status, headers: [['content-type', type]], kept: false, frame: null }
+  if (status !== 200 || known.size >= KNOWN) return once(status, [['content-type', type]])
   const made = keep(type)
   known.set(type, made)
   return made
@@ -79,6 +76,10 @@ function headOf(status: number, type: string): PlainHead {
 
 function keep(type: string): PlainHead {
   return { status: 200, headers: [['content-type', type]], kept: true, frame: null }
+}
+
+function once(status: number, headers: HeaderPairs): PlainHead {
+  return { status, headers, kept: false, frame: null }
 }
 
 function isStatus(status: unknown): status is number {
@@ -90,11 +91,12 @@ function isStatusOfText(status: unknown): status is number {
   return isStatus(status) && status !== 204 && status !== 205 && status !== 304
 }
 
-/** Whether a name in lower case is a token of RFC 9110, section 5.6.2. */
+/** Whether a name is a token of RFC 9110, section 5.6.2, of the usual characters. */
 function isToken(name: string): boolean {
   for (let i = 0; i < name.length; i++) {
     const code = name.charCodeAt(i)
-    const isLetter = code >= 0x61 && code <= 0x7a
+    const lower = code | 0x20
+    const isLetter = lower >= 0x61 && lower <= 0x7a && code < 0x80
     const isDigit = code >= 0x30 && code <= 0x39
     if (!isLetter && !isDigit && code !== 0x2d && code !== 0x5f) return false
   }

@@ -8,7 +8,8 @@ export const NativeResponse = Response
 
 /**
  * A response of a text. It is a `Response` to `instanceof`, and a real one is made when any member of it is used; if none is, its
- * text goes out as it is. {@link installLazyMembers} gives it the members.
+ * text goes out as it is. Properties that somebody defines on it are as good as none: Deno's server does not ask for them either.
+ * {@link installLazyMembers} gives it the members.
  */
 export class LazyResponse {
   readonly #content: string | null
