@@ -12,8 +12,11 @@ use crate::probe::Flush;
 pub(super) const BOOT_SLOT: u64 = 64 << 20;
 /// Slots of a fork grow by this much: KVM keeps about 2 bytes for each 1000 of a slot.
 const FORK_SLOT: u64 = 16 << 20;
-/// Runs of stale pages above which the whole private range is flushed at once.
+/// Runs of stale pages above which pieces are flushed, each whole: two calls for a piece, and other pages of it fault once more.
 const FLUSH_RUNS: usize = 48;
+/// Such a piece. A flush keeps the process's memory map locked, against all other machines, for as long as it takes.
+const FLUSH_PIECE: u64 = 4 << 20;
+
 impl Vm {
     /// Gives new frames slots and makes KVM forget stale translations.
     pub(super) fn settle(&mut self) -> Result<u64> {
@@ -47,10 +50,7 @@ impl Vm {
         let mut runs = Vec::new();
         private.iter().for_each(|f| push_run(&mut runs, *f, PAGE));
         if runs.len() > FLUSH_RUNS {
-            runs = vec![Run {
-                start: LOW_END,
-                length: self.covered - LOW_END,
-            }];
+            runs = pieces(&runs, LOW_END, self.covered);
         }
         for run in runs {
             memory
@@ -65,10 +65,7 @@ impl Vm {
                 .filter(|f| (window.start..end).contains(*f))
                 .for_each(|f| push_run(&mut runs, f - window.start, PAGE));
             if runs.len() > FLUSH_RUNS {
-                runs = vec![Run {
-                    start: 0,
-                    length: window.mapping.length() as u64,
-                }];
+                runs = pieces(&runs, 0, window.mapping.length() as u64);
             }
             for run in runs {
                 window
@@ -134,5 +131,54 @@ impl Vm {
             }
         }
         Ok(())
+    }
+}
+
+/// The pieces of `start..end` that sorted runs touch. Neighbours stay apart: others may take the lock in between.
+fn pieces(runs: &[Run], start: u64, end: u64) -> Vec<Run> {
+    let mut pieces: Vec<Run> = Vec::new();
+    for run in runs {
+        let first = run.start / FLUSH_PIECE;
+        let last = (run.start + run.length - 1) / FLUSH_PIECE;
+        for index in first..=last {
+            let from = (index * FLUSH_PIECE).max(start);
+            let to = ((index + 1) * FLUSH_PIECE).min(end);
+            if from < to && pieces.last().is_none_or(|last| last.start < from) {
+                let length = to - from;
+                pieces.push(Run { start: from, length });
+            }
+        }
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_cover_all_runs_and_nothing_that_no_run_touches() {
+        let run = |start: u64, length: u64| Run { start, length };
+        let end = 5 * FLUSH_PIECE + 3 * PAGE;
+        let runs = [
+            run(LOW_END, PAGE),
+            run(FLUSH_PIECE - PAGE, 2 * PAGE),
+            run(2 * FLUSH_PIECE - PAGE, PAGE),
+            run(4 * FLUSH_PIECE, PAGE),
+            run(5 * FLUSH_PIECE, 3 * PAGE),
+        ];
+        assert_eq!(
+            pieces(&runs, LOW_END, end),
+            [
+                run(LOW_END, FLUSH_PIECE - LOW_END),
+                run(FLUSH_PIECE, FLUSH_PIECE),
+                run(4 * FLUSH_PIECE, FLUSH_PIECE),
+                run(5 * FLUSH_PIECE, 3 * PAGE),
+            ]
+        );
+        let long = [run(PAGE, 3 * FLUSH_PIECE)];
+        assert_eq!(pieces(&long, 0, end).len(), 4);
+        assert_eq!(pieces(&[], 0, end), []);
+        assert_eq!(pieces(&[run(6 * FLUSH_PIECE, PAGE)], 0, end), [], "not in a slot");
     }
 }

@@ -85,6 +85,47 @@ fn a_changed_translation_is_seen_with_the_flush_and_not_without() {
     }
 }
 
+/// More runs than are flushed one by one, over more memory than one piece.
+#[test]
+fn many_changed_translations_are_all_seen() {
+    let Some(host) = host() else { return };
+    let mut vm = Vm::new(&host, 16 << 20).unwrap();
+    let (pages, step) = (1600, 16);
+    let (all, spare) = (DATA, DATA + pages * PAGE);
+    let code = [0x8a, 0x07, 0x0f, 0x05, 0xeb, 0xfa]; // as in reader()
+    let space = vm.space();
+    space
+        .map(USER_START, 1, Backing::Bytes(&code), Protection::READ_EXECUTE)
+        .unwrap();
+    let content = b"A".repeat((pages * PAGE) as usize);
+    space
+        .map(all, pages, Backing::Bytes(&content), Protection::READ)
+        .unwrap();
+    let read_at = |vm: &mut Vm, address: u64| {
+        vm.set_registers(&Registers {
+            rip: USER_START,
+            rdi: address,
+            ..Default::default()
+        });
+        read_by_guest(vm)
+    };
+    let changed = (0..pages).step_by(step).map(|page| all + page * PAGE);
+    for address in changed.clone() {
+        assert_eq!(read_at(&mut vm, address), b'A');
+    }
+    for address in changed.clone() {
+        let space = vm.space();
+        space.remap(address, spare + (address - all), 1).unwrap();
+        space
+            .map(address, 1, Backing::Bytes(b"B"), Protection::READ)
+            .unwrap();
+    }
+    for address in changed {
+        assert_eq!(read_at(&mut vm, address), b'B', "{address:#x}");
+        assert_eq!(read_at(&mut vm, address + PAGE), b'A', "{address:#x}");
+    }
+}
+
 #[test]
 fn a_flush_that_a_kick_may_have_swallowed_is_owed_again() {
     let Some(mut vm) = reader() else { return };
