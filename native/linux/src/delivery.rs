@@ -8,7 +8,7 @@ use crate::machine::{Machine, USER_END};
 use crate::signal::{
     AltStack, DefaultAction, Disposition, FRAME_BYTES, FRAME_CONTEXT, FRAME_INFO, FrameHead, Info,
     SA_NODEFER, SA_ONSTACK, SA_RESETHAND, SA_RESTART, UNBLOCKABLE, bit, decode_frame, default_action,
-    encode_frame, mark_vector, number, unmark_vector,
+    encode_frame, has_reserved_mxcsr, mark_vector, mxcsr_mask, number, unmark_vector,
 };
 use crate::threads::Thread;
 
@@ -183,8 +183,12 @@ impl Kernel {
         if vector != 0 {
             let mut image = Vec::new();
             m.save_vector_state(&mut image);
+            let mask = mxcsr_mask(&image);
             self.space.read(m, vector, &mut image)?;
             unmark_vector(&mut image)?;
+            if has_reserved_mxcsr(&image, mask) {
+                return Err(Errno::EFAULT);
+            }
             m.load_vector_state(&image).map_err(|()| Errno::EFAULT)?;
         }
         m.set_registers(&registers);

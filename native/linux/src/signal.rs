@@ -368,9 +368,47 @@ pub fn unmark_vector(image: &mut [u8]) -> Result<(), Errno> {
     Ok(())
 }
 
+/// The bits of MXCSR that this processor has, by an image that it saved (Intel SDM volume 1, 11.6.6).
+pub fn mxcsr_mask(saved: &[u8]) -> u32 {
+    match mxcsr_word(saved, 28) {
+        0 => 0xffbf,
+        mask => mask,
+    }
+}
+
+/// Whether the image's MXCSR has a bit that is not in `mask`: `xrstor` refuses it, also where the image says that it holds no
+/// vector registers, which KVM does not look at then.
+pub fn has_reserved_mxcsr(image: &[u8], mask: u32) -> bool {
+    mxcsr_word(image, 24) & !mask != 0
+}
+
+fn mxcsr_word(image: &[u8], at: usize) -> u32 {
+    image
+        .get(at..)
+        .and_then(|rest| rest.first_chunk())
+        .map_or(0, |bytes| u32::from_le_bytes(*bytes))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn mxcsr_has_the_bits_that_the_processor_has() {
+        let mut image = [0; XSAVE_MIN];
+        assert_eq!(mxcsr_mask(&image), 0xffbf);
+        image[28..32].copy_from_slice(&0x2_ffff_u32.to_le_bytes());
+        assert_eq!(mxcsr_mask(&image), 0x2_ffff);
+        for (mxcsr, reserved) in [
+            (0x1f80_u32, false),
+            (0x2_ffff, false),
+            (0x1_1f80, true),
+            (0x4_1f80, true),
+        ] {
+            image[24..28].copy_from_slice(&mxcsr.to_le_bytes());
+            assert_eq!(has_reserved_mxcsr(&image, 0x2_ffff), reserved, "{mxcsr:x}");
+        }
+    }
 
     #[test]
     fn frame_survives_encode_and_decode_with_only_user_flags() {

@@ -20,6 +20,10 @@ impl Vcpu {
         let vector = vector_of(port, regs.rip, regs.rsp).ok_or_else(|| forged(port, &regs))?;
         self.check_ring(0)?;
         self.rest = Rest::Stub;
+        if let Some(stack) = step_over_call(&regs, vector, memory) {
+            self.take_call(&regs, stack, regs.rcx);
+            return Ok(Exit::Syscall);
+        }
         let error = self.take_frame(&regs, vector, memory)?;
         let address = if vector == 14 {
             let sregs = self.system_registers()?;
@@ -65,6 +69,14 @@ impl Vcpu {
             }
         };
         Ok(Exit::Syscall)
+    }
+
+    /// The user's registers at a system call whose step was told in ring 0, at `rip`.
+    fn take_call(&mut self, regs: &Registers, stack: u64, rip: u64) {
+        self.user = *regs;
+        self.user.rip = rip;
+        self.user.rflags = user_flags(regs.r11);
+        self.user.rsp = stack;
     }
 
     /// Reads the frame that the CPU pushed in an exception stub: sets the user's registers, returns the error code.
@@ -158,7 +170,11 @@ impl Vcpu {
             // The exception has not been told yet: the instruction will fault again.
             rip if rip >= STUBS && rip < vector_stub(VECTORS as u8) => {
                 let vector = ((rip - STUBS) / STUB_STRIDE) as u8;
-                self.take_frame(&regs, vector, memory)?;
+                match step_over_call(&regs, vector, memory) {
+                    // As at the system call's own stub.
+                    Some(stack) => self.take_call(&regs, stack, regs.rcx.wrapping_sub(2)),
+                    None => drop(self.take_frame(&regs, vector, memory)?),
+                }
             }
             rip => {
                 return Err(Error::UnexpectedExit {
@@ -192,6 +208,18 @@ impl Vcpu {
     }
 }
 
+/// The user's RSP where a step, or a watchpoint, that was due with `syscall` came behind it, in ring 0 (Intel SDM volume 3, 6.8.3;
+/// CVE-2018-8897; Bochs). The call counts and the step does not: the program's flags may ask for it again behind the call.
+fn step_over_call(regs: &Registers, vector: u8, memory: &Memory) -> Option<u64> {
+    if vector != 1 {
+        return None;
+    }
+    let first = ((regs.rsp % PAGE) / 8) as usize;
+    let word = |i: usize| memory.word(STACKS, first + i);
+    let (rip, cs) = (word(0), word(1));
+    (cs & 3 == 0 && rip == SYSCALL_STUB && is_call(rip, regs.rcx)).then(|| word(3))
+}
+
 /// Whether an exit by the system call's port comes from its stub, with an address of user space to go back to.
 fn is_call(rip: u64, rcx: u64) -> bool {
     (rip == SYSCALL_STUB || rip == SYSCALL_STUB + OUT_LENGTH) && rcx < USER_END
@@ -220,6 +248,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::sys::Mapping;
 
     #[test]
     fn an_exit_counts_for_the_one_stub_that_can_have_made_it() {
@@ -252,6 +281,38 @@ mod tests {
             }
         }
         assert_eq!(counted, 2 * VECTORS, "before the instruction and behind it");
+    }
+
+    #[test]
+    fn a_step_is_a_call_only_where_it_came_to_the_calls_stub_in_ring_0() {
+        let mut memory = Memory::new(Mapping::anonymous(LOW_END as usize).unwrap());
+        let mut stack = |vector: u8, rip: u64, cs: u16, rcx: u64| {
+            let rsp = stack_pointer_in_stub(vector);
+            let first = ((rsp % PAGE) / 8) as usize;
+            for (i, word) in [rip, u64::from(cs), 0x2, 0x1234].into_iter().enumerate() {
+                memory.set_word(STACKS, first + i, word);
+            }
+            let regs = Registers {
+                rsp,
+                rcx,
+                ..Default::default()
+            };
+            step_over_call(&regs, vector, &memory)
+        };
+        let back = USER_START + 2;
+        assert_eq!(stack(1, SYSCALL_STUB, KERNEL_CODE, back), Some(0x1234));
+        assert_eq!(stack(1, SYSCALL_STUB, USER_CODE, back), None);
+        assert_eq!(stack(1, SYSCALL_STUB, KERNEL_CODE, USER_END), None);
+        assert_eq!(stack(2, SYSCALL_STUB, KERNEL_CODE, back), None);
+        for rip in [
+            SYSCALL_STUB - 1,
+            SYSCALL_STUB + OUT_LENGTH,
+            RETURN_STUB,
+            STUBS,
+            back,
+        ] {
+            assert_eq!(stack(1, rip, KERNEL_CODE, back), None, "{rip:x}");
+        }
     }
 
     #[test]
