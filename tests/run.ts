@@ -179,8 +179,6 @@ function emulatedVtx(cargo: Cargo, more: readonly string[]): Step {
     '--bochs',
     '--deno',
     Deno.execPath(),
-    '--without',
-    'framework',
     ...more,
   ])
 }
