@@ -1,10 +1,10 @@
 /**
- * `deno run -A benchmark/neighbours.ts [rounds] [seconds]`: how long neighbours wait while an attacker hammers a machine. Writes
- * `results/neighbours.json`.
+ * `deno run -A benchmark/neighbours.ts [rounds] [seconds] [connections]`: how long neighbours wait while an attacker hammers one
+ * machine, or with more connections all of them. Writes `results/neighbours.json`, with more connections `neighbours-N.json`.
  *
  * A neighbour asks for `/hello` a hundred times a second, whether it was answered or not (open loop: a late answer does not hide
  * the wait of the next ones), and is timed at its own end. Beside it, in a process of its own, one attacker asks for one hostile
- * thing after another on four connections. In each round the neighbour is alone twice and then beside each attacker for so many
+ * thing after another, on each connection as soon as it was answered. In each round the neighbour is alone twice and then beside each attacker for so many
  * seconds, so each p99 is compared with that of the same minute; the median of the rounds counts. Server, attacker and neighbour share
  * the cores.
  */
@@ -17,13 +17,12 @@ import { ask, startSoakServer } from './soak/server.ts'
 /** An attacker's share of the machine is that of any busy client: this one does no harm. */
 const BUSY: Kind = { name: 'a busy neighbour', path: '/count?id=1', status: 200 }
 const PERIOD_MS = 10
-const ATTACKING_CONNECTIONS = 4
 /** The first attacks of a kind may hold every machine once: nobody knows them yet. */
 const LEAD_MS = 500
 /** Rest between attackers, for what the one before left to be done. */
 const REST_MS = 100
 
-async function main(rounds: number, seconds: number): Promise<void> {
+async function main(rounds: number, seconds: number, connections: number): Promise<void> {
   const server = await startSoakServer()
   try {
     const [alone, ...beside] = [new Tally('nobody'), ...[BUSY, ...HOSTILE].map(({ name }) => new Tally(name))]
@@ -31,7 +30,7 @@ async function main(rounds: number, seconds: number): Promise<void> {
     for (let round = 0; round < rounds; round++) {
       for (let i = 0; i < 2; i++) await watch(server.origin, alone, round, seconds)
       for (const [i, { path }] of [BUSY, ...HOSTILE].entries()) {
-        await using attacker = await startAttacker(server.origin, path)
+        await using attacker = await startAttacker(server.origin, path, connections)
         await sleep(LEAD_MS)
         await watch(server.origin, beside[i], round, seconds)
         beside[i].attacks += await attacker.stop()
@@ -39,8 +38,10 @@ async function main(rounds: number, seconds: number): Promise<void> {
     }
     const rows = toRows([alone, ...beside])
     console.log(toText(rows))
-    const results = fromFileUrl(new URL('./results/neighbours.json', import.meta.url))
-    const report = { date: new Date().toISOString(), machine: describeMachine(), rounds, seconds, rows }
+    const name = connections === 1 ? 'neighbours' : `neighbours-${connections}`
+    const results = fromFileUrl(new URL(`./results/${name}.json`, import.meta.url))
+    const date = new Date().toISOString()
+    const report = { date, machine: describeMachine(), rounds, seconds, connections, rows }
     await Deno.writeTextFile(results, `${JSON.stringify(report, null, 2)}\n`)
   } finally {
     await server.stop()
@@ -72,10 +73,10 @@ interface Attacker extends AsyncDisposable {
   stop(): Promise<number>
 }
 
-async function startAttacker(origin: string, path: string): Promise<Attacker> {
+async function startAttacker(origin: string, path: string, connections: number): Promise<Attacker> {
   const program = fromFileUrl(new URL('./neighbours/attack.ts', import.meta.url))
   const child = new Deno.Command(Deno.execPath(), {
-    args: ['run', '--allow-net', '--no-check', program, origin, path, String(ATTACKING_CONNECTIONS)],
+    args: ['run', '--allow-net', '--no-check', program, origin, path, String(connections)],
     stdin: 'piped',
     stdout: 'piped',
   }).spawn()
@@ -103,4 +104,7 @@ function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
-if (import.meta.main) await main(Number(Deno.args[0] ?? 5), Number(Deno.args[1] ?? 2))
+if (import.meta.main) {
+  const [rounds = 5, seconds = 2, connections = 1] = Deno.args.map(Number)
+  await main(rounds, seconds, connections)
+}
