@@ -54,8 +54,7 @@ impl Vcpu {
                 address: 0,
             }));
         }
-        self.user.rip = regs.rcx;
-        self.user.rflags = user_flags(regs.r11);
+        self.take_call(regs, regs.rsp, regs.rcx);
         self.rest = match self.entry {
             Entry::Ring0 => {
                 self.check_ring(0)?;
@@ -71,7 +70,7 @@ impl Vcpu {
         Ok(Exit::Syscall)
     }
 
-    /// The user's registers at a system call whose step was told in ring 0, at `rip`.
+    /// Sets the user's registers at a system call, to go on at `rip`.
     fn take_call(&mut self, regs: &Registers, stack: u64, rip: u64) {
         self.user = *regs;
         self.user.rip = rip;
@@ -81,8 +80,7 @@ impl Vcpu {
 
     /// Reads the frame that the CPU pushed in an exception stub: sets the user's registers, returns the error code.
     fn take_frame(&mut self, regs: &Registers, vector: u8, memory: &Memory) -> Result<u64> {
-        let first = ((regs.rsp % PAGE) / 8) as usize;
-        let word = |i: usize| memory.word(STACKS, first + i);
+        let word = pushed_words(regs, memory);
         let (error, frame) = if has_error_code(vector) {
             (word(0), 1)
         } else {
@@ -158,10 +156,7 @@ impl Vcpu {
         self.rest = Rest::Stub;
         match regs.rip {
             // The system call has not been told yet: let it happen again.
-            SYSCALL_STUB => {
-                self.user.rip = regs.rcx.wrapping_sub(2);
-                self.user.rflags = user_flags(regs.r11);
-            }
+            SYSCALL_STUB => self.take_call(&regs, regs.rsp, regs.rcx.wrapping_sub(2)),
             // On the way in; nothing of the program ran.
             rip if rip == SYSCALL_STUB + OUT_LENGTH || (RETURN_STUB..FLUSH_STUB_END).contains(&rip) => {
                 self.user = entered.user;
@@ -214,10 +209,15 @@ fn step_over_call(regs: &Registers, vector: u8, memory: &Memory) -> Option<u64> 
     if vector != 1 {
         return None;
     }
-    let first = ((regs.rsp % PAGE) / 8) as usize;
-    let word = |i: usize| memory.word(STACKS, first + i);
+    let word = pushed_words(regs, memory);
     let (rip, cs) = (word(0), word(1));
     (cs & 3 == 0 && rip == SYSCALL_STUB && is_call(rip, regs.rcx)).then(|| word(3))
+}
+
+/// What the CPU pushed in the exception stub that is at RSP, word by word.
+fn pushed_words(regs: &Registers, memory: &Memory) -> impl Fn(usize) -> u64 {
+    let first = ((regs.rsp % PAGE) / 8) as usize;
+    move |i| memory.word(STACKS, first + i)
 }
 
 /// Whether an exit by the system call's port comes from its stub, with an address of user space to go back to.

@@ -149,7 +149,6 @@ impl Vm {
             // Or the next entry would flush, and debug builds would stop there: the second and the third line of defence.
             self.space.take_stale();
             self.flushed = self.space.went_stale();
-            self.flushed = self.space.went_stale();
             return Ok(());
         }
         report.flushed = self.settle()?;
