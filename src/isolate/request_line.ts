@@ -32,15 +32,19 @@ export type RequestExtras = readonly [
   status: RequestHead['status'] | null,
 ]
 
-/** A line of `head`. None of its texts holds a tab or a line feed: methods are tokens, URLs and addresses come out of parsers, and JSON escapes both. */
-export function writeLine(head: Omit<RequestHead, 'headers' | 'seed'>): string {
+/** What the line tells of a request. */
+type LineHead = Omit<RequestHead, 'headers' | 'seed'>
+
+/**
+ * A line of `head`. None of its texts holds a tab or a line feed: methods are tokens, URLs and addresses come out of parsers, and JSON
+ * escapes both.
+ */
+export function writeLine(head: LineHead): string {
   const { handler, method, url, path, ip = '', peer = '' } = head
   return `${handler}\t${method}\t${url}\t${path}\t${ip}\t${peer}\t${writeExtras(head)}`
 }
 
-function writeExtras(
-  { params, pending, state, session, validated, status }: Omit<RequestHead, 'headers' | 'seed'>,
-): string {
+function writeExtras({ params, pending, state, session, validated, status }: LineHead): string {
   const isUsual = params === undefined && pending === undefined && state === undefined &&
     session === undefined &&
     validated === undefined && status === undefined
