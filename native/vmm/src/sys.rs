@@ -37,10 +37,14 @@ impl Mapping {
     pub fn anonymous(length: usize) -> Result<Mapping> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let mapping = Mapping::new(length, libc::PROT_READ | libc::PROT_WRITE, flags, -1)?;
-        // SAFETY: the range was just mapped and is ours; the advice changes no content. Kernels without huge pages refuse it,
-        // which is as good.
-        unsafe { libc::madvise(mapping.base.as_ptr().cast(), length, libc::MADV_NOHUGEPAGE) };
+        mapping.refuse_huge_pages();
         Ok(mapping)
+    }
+
+    /// Has the range mapped page by page.
+    pub fn refuse_huge_pages(&self) {
+        // SAFETY: the range is ours; the advice changes no content. Kernels without huge pages refuse it, which is as good.
+        unsafe { libc::madvise(self.base.as_ptr().cast(), self.length, libc::MADV_NOHUGEPAGE) };
     }
 
     /// Addresses without access, to lay files over.

@@ -14,8 +14,8 @@ pub(super) const BOOT_SLOT: u64 = 64 << 20;
 const FORK_SLOT: u64 = 16 << 20;
 /// Runs of stale pages above which pieces are flushed, each whole: two calls for a piece, and other pages of it fault once more.
 const FLUSH_RUNS: usize = 48;
-/// Such a piece. A flush keeps the process's memory map locked, against all other machines, for as long as it takes.
-const FLUSH_PIECE: u64 = 4 << 20;
+/// Most that one call flushes. It keeps the process's memory map locked, against all other machines, for as long as it takes (25 us).
+const FLUSH_PIECE: u64 = 1 << 20;
 
 impl Vm {
     /// Gives new frames slots and makes KVM forget stale translations.
@@ -47,27 +47,18 @@ impl Vm {
     pub(super) fn flush_by_notifier(&self, stale: &[u64]) -> Result<()> {
         let memory = self.space.memory();
         let (private, files) = stale.split_at(stale.partition_point(|f| *f < FILES));
-        let mut runs = Vec::new();
-        private.iter().for_each(|f| push_run(&mut runs, *f, PAGE));
-        if runs.len() > FLUSH_RUNS {
-            runs = pieces(&runs, LOW_END, self.covered);
-        }
-        for run in runs {
+        for run in to_flush(private.iter().copied(), LOW_END, self.covered) {
             memory
                 .private()
                 .forget_translations(run.start, run.length as usize, true)?;
         }
         for window in memory.windows() {
-            let end = window.start + window.mapping.length() as u64;
-            let mut runs = Vec::new();
-            files
+            let length = window.mapping.length() as u64;
+            let pages = files
                 .iter()
-                .filter(|f| (window.start..end).contains(*f))
-                .for_each(|f| push_run(&mut runs, f - window.start, PAGE));
-            if runs.len() > FLUSH_RUNS {
-                runs = pieces(&runs, 0, window.mapping.length() as u64);
-            }
-            for run in runs {
+                .filter_map(|f| f.checked_sub(window.start))
+                .filter(|offset| *offset < length);
+            for run in to_flush(pages, 0, length) {
                 window
                     .mapping
                     .forget_translations(run.start, run.length as usize, false)?;
@@ -100,6 +91,11 @@ impl Vm {
             window.mapping.length() as u64,
             window.mapping.base() as u64,
         );
+        // A flush splits huge pages of the page cache, and KVM forgets all 512 pages: a request that wrote one page of a library met
+        // dozens of faults in its code.
+        if self.host.flavour().flush == Flush::Notifier {
+            window.mapping.refuse_huge_pages();
+        }
         self.add_slot(start, length, memory, KVM_MEM_READONLY)
     }
 
@@ -134,7 +130,27 @@ impl Vm {
     }
 }
 
-/// The pieces of `start..end` that sorted runs touch. Neighbours stay apart: others may take the lock in between.
+/// What to flush for sorted stale pages of `start..end`, in runs of a piece or less: others may take the lock in between.
+fn to_flush(pages: impl Iterator<Item = u64>, start: u64, end: u64) -> Vec<Run> {
+    let mut runs = Vec::new();
+    pages.for_each(|page| push_run(&mut runs, page, PAGE));
+    if runs.len() > FLUSH_RUNS {
+        return pieces(&runs, start, end);
+    }
+    runs.iter()
+        .flat_map(|run| {
+            let end = run.start + run.length;
+            (run.start..end)
+                .step_by(FLUSH_PIECE as usize)
+                .map(move |start| Run {
+                    start,
+                    length: FLUSH_PIECE.min(end - start),
+                })
+        })
+        .collect()
+}
+
+/// The pieces of `start..end` that sorted runs touch.
 fn pieces(runs: &[Run], start: u64, end: u64) -> Vec<Run> {
     let mut pieces: Vec<Run> = Vec::new();
     for run in runs {
@@ -155,6 +171,36 @@ fn pieces(runs: &[Run], start: u64, end: u64) -> Vec<Run> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn few_runs_are_flushed_as_they_are_and_long_ones_in_parts() {
+        let run = |start: u64, length: u64| Run { start, length };
+        let flushed = |runs: &[Run]| {
+            let pages = runs
+                .iter()
+                .flat_map(|run| (run.start..run.start + run.length).step_by(PAGE as usize));
+            to_flush(pages, 0, u64::MAX)
+        };
+        let few = [
+            run(0, PAGE),
+            run(7 * PAGE, 2 * PAGE),
+            run(FLUSH_PIECE - PAGE, FLUSH_PIECE),
+        ];
+        assert_eq!(flushed(&few), few);
+        let long = [run(PAGE, PAGE), run(5 * PAGE, 2 * FLUSH_PIECE + PAGE)];
+        assert_eq!(
+            flushed(&long),
+            [
+                run(PAGE, PAGE),
+                run(5 * PAGE, FLUSH_PIECE),
+                run(5 * PAGE + FLUSH_PIECE, FLUSH_PIECE),
+                run(5 * PAGE + 2 * FLUSH_PIECE, PAGE),
+            ]
+        );
+        let many: Vec<Run> = (0..=FLUSH_RUNS as u64).map(|i| run(2 * i * PAGE, PAGE)).collect();
+        assert_eq!(flushed(&many), [run(0, FLUSH_PIECE)]);
+        assert_eq!(flushed(&[]), []);
+    }
 
     #[test]
     fn pieces_cover_all_runs_and_nothing_that_no_run_touches() {
