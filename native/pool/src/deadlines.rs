@@ -9,10 +9,10 @@ use mayfly_vmm::{monotonic_ns, thread_cpu_ns};
 
 use crate::running::Event;
 
-/// Guest threads that do not wait for each other's calls get turns of this length.
-const TURN_NS: u64 = 5_000_000;
+/// Guest threads that do not wait for each other's calls get turns of this length, and so does whoever waits for the core.
+const TURN_NS: u64 = 2_000_000;
 /// The first looks: what is not done by then may be no brief request.
-const FIRST_LOOK_NS: u64 = 1_000_000;
+const FIRST_LOOK_NS: u64 = 500_000;
 /// Looks at the CPU's clock are at least this far apart, and a CPU deadline is met at most this late.
 const LOOK_NS: u64 = 100_000;
 

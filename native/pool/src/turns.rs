@@ -7,13 +7,24 @@
 //! ```text
 //! 1 to 3 ms   the server's and other programs' threads, as the kernel says
 //! 6 ms        a thread that runs machines
-//! 100 ms      the same, once its request took over a millisecond of the CPU, until the machine is clean again
+//! 100 ms      the same, once its request took over half a millisecond of the CPU, until the machine is clean again; and as a
+//!             batch job, which takes the core from nobody when it wakes up (sched(7))
 //! ```
 //! Shares of the core stay the same, and turns may become shorter again without a privilege, which a worse nice value may not.
 //!
-//! A new length holds from the next turn on, and what is left of this one is up to 6 or 100 ms. Sleep ends a turn, so whoever
-//! changes the length naps. `sched_yield` would end it as well, but since Linux 6.18 it forfeits what is left (as time that the
-//! thread is taken to have had): the thread then comes last for so long, with its next request too, and that may be a neighbour's.
+//! Who had more than its share of a core when it fell asleep stays in that core's queue until that is made up for (delayed
+//! dequeue, Linux 6.12). Woken meanwhile it does not come first, nor does it go to a core that is idle: it waits for whoever runs,
+//! up to a whole turn. So who computes sleeps a moment, a nap, every two milliseconds: whoever waits then has the core, and whoever
+//! sleeps leaves the queue.
+//!
+//! ```text
+//! request   |-------|-------|------------|------------|---    looks: 0.5 ms, 0.5 ms, 2 ms, 2 ms, ...
+//!                  nap     nap          nap          nap
+//!                          long turns
+//! ```
+//! A nap also begins a new turn, of the new length. `sched_yield` would as well, but since Linux 6.18 it forfeits what is left (as
+//! time that the thread is taken to have had): the thread then comes last for so long, with its next request too, and that may be
+//! a neighbour's.
 
 use std::mem;
 
@@ -23,8 +34,13 @@ use mayfly_vmm::thread_cpu_ns;
 const MACHINE_NS: u64 = 6_000_000;
 /// Longest turns that the scheduler grants.
 const LONG_NS: u64 = 100_000_000;
-/// Looks are a millisecond apart or more. Who had a CPU for this long in between computes; who had not waits for its core.
-const BUSY_NS: u64 = 500_000;
+/// Looks are half a millisecond apart or more. Who had a CPU for this long in between computes; who had not waits for its core.
+const BUSY_NS: u64 = 250_000;
+/// A nap. Until the thread is off its core takes 10 us here; if the timer is over by then, nobody else gets there.
+static NAP: libc::timespec = libc::timespec {
+    tv_sec: 0,
+    tv_nsec: 30_000,
+};
 
 /// `struct sched_attr`, first version (linux/sched/types.h).
 #[repr(C)]
@@ -56,25 +72,27 @@ pub(crate) enum Turns {
 
 impl Turns {
     /// Looks whether the request takes its time, as one does whose thread only waits for a core. Turns of one that does become long,
-    /// and stay so. True when they are.
+    /// and stay so. True when they are. May nap.
     pub fn look(&mut self) -> bool {
+        let now = thread_cpu_ns();
         match *self {
-            Turns::Long { .. } => return true,
-            Turns::Usual => *self = Turns::Watched { cpu: thread_cpu_ns() },
-            Turns::Watched { cpu } => {
-                let now = thread_cpu_ns();
-                if now.saturating_sub(cpu) >= BUSY_NS {
-                    let usual = set_turns(LONG_NS);
-                    if usual.is_some() {
-                        nap();
-                    }
-                    *self = Turns::Long { usual };
-                    return true;
-                }
+            Turns::Watched { cpu } if now.saturating_sub(cpu) < BUSY_NS => {
                 *self = Turns::Watched { cpu: now };
+                return false;
             }
+            Turns::Usual => *self = Turns::Watched { cpu: now },
+            Turns::Watched { .. } => {
+                let usual = change_turns(|usual| Attributes {
+                    policy: libc::SCHED_BATCH as u32,
+                    runtime: LONG_NS,
+                    ..usual
+                });
+                *self = Turns::Long { usual };
+            }
+            Turns::Long { .. } => {}
         }
-        false
+        nap();
+        matches!(*self, Turns::Long { .. })
     }
 
     /// The request is over: they are as they were.
@@ -88,35 +106,29 @@ impl Turns {
 
 /// Gives the calling thread the turns of one that runs machines, and wakes it from naps at once.
 pub(crate) fn take_machine_turns() {
-    set_turns(MACHINE_NS);
-    // SAFETY: it takes numbers only; what is left of a nap is 50 us when it is refused.
+    change_turns(|usual| Attributes {
+        runtime: MACHINE_NS,
+        ..usual
+    });
+    // SAFETY: it takes numbers only; a nap is 50 us longer when it is refused.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong, 0, 0, 0) };
 }
 
-/// Ends the calling thread's turn: whoever waits for the core comes first.
+/// Ends the calling thread's turn: whoever waits for the core has it.
 fn nap() {
-    let (word, shortest) = (
-        0u32,
-        libc::timespec {
-            tv_sec: 0,
-            tv_nsec: 1,
-        },
-    );
+    let word = 0u32;
     let wait = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
     // SAFETY: word and time are ours and outlive the call. Nobody wakes it but the clock, or a signal.
-    unsafe { libc::syscall(libc::SYS_futex, &raw const word, wait, 0, &raw const shortest) };
+    unsafe { libc::syscall(libc::SYS_futex, &raw const word, wait, 0, &raw const NAP) };
 }
 
-/// Sets the turns of the calling thread; gives what it had before, unless its scheduler knows no turns.
-fn set_turns(ns: u64) -> Option<Attributes> {
+/// Changes the turns of the calling thread; gives what they were before, unless its scheduler knows no turns.
+fn change_turns(change: impl FnOnce(Attributes) -> Attributes) -> Option<Attributes> {
     let before = read()?;
     if !matches!(before.policy as i32, libc::SCHED_OTHER | libc::SCHED_BATCH) {
         return None;
     }
-    write(&Attributes {
-        runtime: ns,
-        ..before
-    });
+    write(&change(before));
     Some(before)
 }
 
@@ -204,6 +216,35 @@ mod tests {
             libc::CPU_SET(first.unwrap(), &mut set);
             assert_eq!(libc::sched_setaffinity(0, size_of_val(&set), &raw const set), 0);
         }
+    }
+
+    /// Who waits for the core has it meanwhile, also when it is not its turn.
+    #[test]
+    fn a_nap_leaves_the_core_to_who_waits() {
+        use std::sync::atomic::AtomicU64;
+        let (over, steps) = (AtomicBool::new(false), AtomicU64::new(0));
+        let mut left = 0;
+        scope(|s| {
+            s.spawn(|| {
+                share_a_core();
+                while !over.load(Ordering::Relaxed) {
+                    steps.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+            s.spawn(|| {
+                share_a_core();
+                take_machine_turns();
+                for _ in 0..40 {
+                    let before = steps.load(Ordering::Relaxed);
+                    nap();
+                    left += u32::from(steps.load(Ordering::Relaxed) != before);
+                    compute(BUSY_NS);
+                }
+                over.store(true, Ordering::Relaxed);
+            });
+        });
+        // Somebody else may take the core, another test for instance. Naps that are too short leave it to nobody, ever.
+        assert!(left >= 10, "{left} of 40 naps");
     }
 
     /// Turns become longer and shorter without a fee: what was left of one is not taken from the thread's share.
