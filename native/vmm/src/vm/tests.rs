@@ -259,6 +259,10 @@ fn a_machine_is_made_though_signals_come() {
     use std::sync::atomic::{AtomicBool, Ordering};
     extern "C" fn nothing(_: i32) {}
     let Some(host) = host() else { return };
+    // Further apart than one takes, however slow the machine: then each is tried without a signal sooner or later.
+    let begin = std::time::Instant::now();
+    drop(Vm::new(&host, 1 << 20).unwrap());
+    let period = std::time::Duration::from_micros(50).max(begin.elapsed() * 2);
     // SAFETY: a handler that does nothing; no test but this one sends the signal.
     let (made, thread) = unsafe {
         libc::signal(libc::SIGUSR2, nothing as extern "C" fn(i32) as libc::sighandler_t);
@@ -269,7 +273,7 @@ fn a_machine_is_made_though_signals_come() {
             while !made.load(Ordering::Relaxed) {
                 // SAFETY: the scope's own thread lives.
                 unsafe { libc::pthread_kill(thread, libc::SIGUSR2) };
-                std::thread::sleep(std::time::Duration::from_micros(50));
+                std::thread::sleep(period);
             }
         });
         let all: Result<Vec<Vm>> = (0..40).map(|_| Vm::new(&host, 1 << 20)).collect();
