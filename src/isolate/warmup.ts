@@ -28,6 +28,8 @@ interface Client {
   readonly headers: HeaderPairs
   /** It comes through a socket; what comes through `router.fetch` has no address. */
   readonly remote: boolean
+  /** Behind the path of a request that the user did not choose: a handler that met no query takes 200 us more for its first, each time. */
+  readonly query?: string
   /** What middleware before the handler left. */
   readonly left?: Pick<RequestHead, 'state' | 'pending'>
 }
@@ -52,6 +54,7 @@ const CLIENTS: readonly Client[] = [
     origin: 'http://localhost',
     headers: [['host', 'localhost'], ['user-agent', 'curl/8.5.0'], ['accept', '*/*']],
     remote: false,
+    query: '?id=1',
   },
   {
     origin: 'https://example.com',
@@ -83,6 +86,7 @@ const CLIENTS: readonly Client[] = [
       ['connection', 'close'],
     ],
     remote: true,
+    query: '?q=a%20b&page=2&id=7&limit=10',
     left: { state: {}, pending: LEFT_HEADERS },
   },
 ]
@@ -90,7 +94,7 @@ const CLIENTS: readonly Client[] = [
 /**
  * The warm-up of one route: requests as several clients send them, marked by `x-mayfly-warmup: 1`. Requests of the user's
  * run {@link DEFAULT_WARMUP} times in all for each handler; without any, each handler gets requests for a path of the
- * pattern, with an empty JSON object where its method has a body. Throws `TypeError` for a request that no handler takes.
+ * pattern, some with a query, and with an empty JSON object where its method has a body. Throws `TypeError` for a request that no handler takes.
  */
 export function planWarmup(
   file: string,
@@ -99,7 +103,7 @@ export function planWarmup(
   { warmup }: ResolvedIsolateOptions,
 ): Warmup[] {
   if (typeof warmup === 'number') {
-    return targets.flatMap((target) => toFrames(pattern, target, toSample(pattern, target), warmup))
+    return targets.flatMap((target) => toFrames(pattern, target, toSample(pattern, target), warmup, true))
   }
   const chosen = warmup.map((request) => ({ request, target: findTarget(file, pattern, targets, request) }))
   return chosen.flatMap(({ request, target }) => {
@@ -108,6 +112,7 @@ export function planWarmup(
   })
 }
 
+/** What a handler is asked for whose requests the user did not choose. */
 function toSample(pattern: string, { method }: WarmupTarget): WarmupRequest {
   const chosen = method ?? 'GET'
   return { method: chosen, path: samplePath(pattern), ...(WITH_BODY.has(chosen) ? { body: {} } : {}) }
@@ -138,6 +143,7 @@ function toFrames(
   { handler }: WarmupTarget,
   { method = 'GET', path, body }: WarmupRequest,
   count: number,
+  isSample = false,
 ): Warmup[] {
   const [pathname] = path.split('?')
   const params = matchPath(pattern, pathname) ?? {}
@@ -149,11 +155,11 @@ function toFrames(
     ? []
     : [['content-type', type], ['content-length', String(bytes.length)]]
   const frames: Warmup[] = []
-  for (const [index, { origin, headers, remote, left }] of CLIENTS.entries()) {
+  for (const [index, { origin, headers, remote, query = '', left }] of CLIENTS.entries()) {
     const head: RequestHead = {
       handler,
       method,
-      url: origin + path,
+      url: origin + path + (isSample ? query : ''),
       path: pathname,
       headers: [...headers, ...bodyHeaders, ['x-mayfly-warmup', '1']],
       seed: createSeed(),
