@@ -51,7 +51,7 @@ pub use probe::{Entry, Flavour, Flush};
 pub use pte::Protection;
 pub use snapshot::Snapshot;
 pub use space::{Access, Backing, PageFault, Space};
-pub use sys::{monotonic_ns, thread_cpu_ns};
+pub use sys::{monotonic_ns, thread_cpu_ns, thread_sleeps};
 pub use vcpu::{CpuState, Exception, Exit, Registers, XsaveArea};
 pub use vm::{ResetReport, Vm};
 #[doc(hidden)]

@@ -225,13 +225,22 @@ pub(crate) fn seal(file: &File) -> Result<()> {
 
 /// Page faults of the calling thread so far, minor and major.
 pub(crate) fn page_faults() -> i64 {
+    let usage = thread_usage();
+    usage.ru_minflt + usage.ru_majflt
+}
+
+/// Times that the calling thread left its CPU because it had to wait.
+pub fn thread_sleeps() -> i64 {
+    thread_usage().ru_nvcsw
+}
+
+fn thread_usage() -> libc::rusage {
     // SAFETY: all zero is a valid rusage, and the call fills it.
-    let usage = unsafe {
+    unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
         usage
-    };
-    usage.ru_minflt + usage.ru_majflt
+    }
 }
 
 /// Copies a page and prefetches another pair of pages meanwhile, line by line: resets copy scattered pages that are cold in the
