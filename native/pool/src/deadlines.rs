@@ -9,7 +9,7 @@ use mayfly_vmm::{monotonic_ns, thread_cpu_ns};
 
 use crate::running::Event;
 
-/// Guest threads that do not wait for each other's calls get turns of this length, and so does whoever waits for the core.
+/// Guest threads that do not wait for each other's calls get turns of this length. Threads that wait for the core wait no longer.
 const TURN_NS: u64 = 2_000_000;
 /// The first looks: what is not done by then may be no brief request.
 const FIRST_LOOK_NS: u64 = 500_000;
