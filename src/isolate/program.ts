@@ -9,6 +9,7 @@ import {
   type ResolvedIsolateOptions,
   resolveIsolateOptions,
 } from './options.ts'
+import { findHints, type RequestHints } from './request_hints.ts'
 import { createStackMapper, type StackMapper } from './stack.ts'
 import { planWarmup, type Warmup, type WarmupTarget } from './warmup.ts'
 
@@ -83,6 +84,7 @@ const NO_FOLDER = '/nonexistent'
 interface Member {
   readonly route: IsolatedRoute
   readonly options: ResolvedIsolateOptions
+  readonly hints: RequestHints
 }
 
 /**
@@ -97,10 +99,12 @@ export async function planPrograms(
   const groups = new Map<string, Member[]>()
   for (const route of routes.toSorted((a, b) => a.file < b.file ? -1 : 1)) {
     try {
-      const options = await readOptions(route, defaults)
+      const source = await Deno.readTextFile(route.path)
+      const value = await readIsolated(route.file, route.path, source)
+      const options = resolveIsolateOptions(route.file, value, defaults)
       planWarmup(route.file, route.pattern, toTargets(route, 0), options)
       const key = optionsKey(options)
-      groups.set(key, [...groups.get(key) ?? [], { route, options }])
+      groups.set(key, [...groups.get(key) ?? [], { route, options, hints: findHints(source) }])
     } catch (error) {
       failures.push({ route, error: error as Error })
     }
@@ -116,11 +120,6 @@ export async function planPrograms(
 /** Whether a program consists of one of these files. */
 export function dependsOn({ bundle }: Program, changed: ReadonlySet<string>): boolean {
   return bundle.inputs.some((path) => changed.has(path))
-}
-
-async function readOptions(route: IsolatedRoute, defaults: IsolateDefaults): Promise<ResolvedIsolateOptions> {
-  const source = await Deno.readTextFile(route.path)
-  return resolveIsolateOptions(route.file, await readIsolated(route.file, route.path, source), defaults)
 }
 
 /** The program of a group; without the routes that cannot be bundled, each tried by itself to find them. */
@@ -153,7 +152,7 @@ async function toProgram(
   const handlers: ProgramHandler[] = []
   const listed: BundleHandler[] = []
   const warmup: Warmup[] = []
-  for (const [file, { route, options }] of members.entries()) {
+  for (const [file, { route, options, hints }] of members.entries()) {
     const targets = toTargets(route, handlers.length)
     for (const { method } of targets) {
       handlers.push({ route, method })
@@ -163,7 +162,7 @@ async function toProgram(
         export: method ?? 'default',
       })
     }
-    warmup.push(...planWarmup(route.file, route.pattern, targets, options))
+    warmup.push(...planWarmup(route.file, route.pattern, targets, options, hints))
   }
   const bundle = await bundleProgram({
     files: members.map(({ route }) => route.path),

@@ -4,6 +4,7 @@ import { resolveIsolateOptions } from '../../src/isolate/options.ts'
 import { matchPath, samplePath } from '../../src/isolate/path_pattern.ts'
 import { dependsOn, guestArguments, planPrograms } from '../../src/isolate/program.ts'
 import { toHostError } from '../../src/isolate/stack.ts'
+import type { RequestHints } from '../../src/isolate/request_hints.ts'
 import { planWarmup } from '../../src/isolate/warmup.ts'
 import { readHead, readHeaders } from '../../src/isolate/guest/head.ts'
 import { readFrame, REQUEST } from '../../src/isolate/wire.ts'
@@ -92,11 +93,17 @@ Deno.test('warm-up frames run through their handlers', async () => {
 
 Deno.test('planWarmup makes requests of the pattern or those of the user', () => {
   /** Each request once, with how often it runs for all clients together. */
-  const heads = (pattern: string, methods: (string | null)[], value: unknown) => {
+  const heads = (pattern: string, methods: (string | null)[], value: unknown, hints?: RequestHints) => {
     const targets = methods.map((method, handler) => ({ method, handler }))
     const counts = new Map<string, number>()
     for (
-      const { frame, count } of planWarmup('a.ts', pattern, targets, resolveIsolateOptions('a.ts', value))
+      const { frame, count } of planWarmup(
+        'a.ts',
+        pattern,
+        targets,
+        resolveIsolateOptions('a.ts', value),
+        hints,
+      )
     ) {
       const { header, body } = readFrame(frame, REQUEST)
       const read = readHead(new TextDecoder().decode(header))
@@ -114,12 +121,20 @@ Deno.test('planWarmup makes requests of the pattern or those of the user', () =>
     return [...counts].map(([key, count]) => [count, ...JSON.parse(key)])
   }
   // Without a query and with one: a handler that reads it meets both.
-  assertEquals(heads('/users/[id]', ['GET', 'POST'], { warmup: 3 }), [
+  assertEquals(heads('/users/[id]', ['GET', 'POST'], { warmup: 4 }), [
     [2, 0, 'GET', '/users/1', { id: '1' }, ''],
     [1, 0, 'GET', '/users/1?id=1', { id: '1' }, ''],
+    [1, 0, 'GET', '/users/1?id=a+b', { id: '1' }, ''],
     [2, 1, 'POST', '/users/1', { id: '1' }, '{}'],
     [1, 1, 'POST', '/users/1?id=1', { id: '1' }, '{}'],
+    [1, 1, 'POST', '/users/1?id=a+b', { id: '1' }, '{}'],
   ])
+  const hints = { query: ['name', 'a&b'], form: true }
+  assertEquals(heads('/', ['GET'], { warmup: 2 }, hints).map(([, , , url]) => url), [
+    '/',
+    '/?name=1&a%26b=1',
+  ])
+  assertEquals(heads('/', ['PUT'], { warmup: 3 }, hints).map((head) => head.at(-1)), ['{}', '{}', 'id=1'])
   const warmup = [{ path: '/users/ann?x=1' }, { path: '/users/bob' }, {
     method: 'PUT',
     path: '/users/c',

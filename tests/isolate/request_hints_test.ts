@@ -1,0 +1,35 @@
+import { assertEquals } from '@std/assert'
+import { findHints } from '../../src/isolate/request_hints.ts'
+
+const queries: [source: string, names: string[]][] = [
+  ['', []],
+  ["ctx.get.query('name'); get.query(\"q\"); c.req.query(`page`); ctx.get.queries('tag')", [
+    'name',
+    'q',
+    'page',
+    'tag',
+  ]],
+  ["url.searchParams.get('a'), searchParams . has( 'b' ), searchParams.getAll('c[]')", ['a', 'b', 'c[]']],
+  ["ctx.get.query('a'); ctx.get.query('a')", ['a']],
+  ['ctx.get.query(); ctx.get.query(name); jquery("a"); ctx.get.query(`${a}`)', []],
+  ["ctx.get.header('a'); map.get('b')", []],
+  [`ctx.get.query('${'x'.repeat(65)}')`, []],
+]
+for (const [source, names] of queries) {
+  Deno.test(`query parameters of: ${source.slice(0, 60)}`, () => assertEquals(findHints(source).query, names))
+}
+
+Deno.test('query parameters are 16 at most', () => {
+  const source = Array.from({ length: 20 }, (_, i) => `query('n${i}')`).join()
+  assertEquals(findHints(source).query.length, 16)
+})
+
+Deno.test('a form is for who reads a body of any kind', () => {
+  const takesForms = (source: string) => findHints(source).form
+  assertEquals(['await ctx.get.body()', 'get.formData()', 'c.req.parseBody()'].map(takesForms), [
+    true,
+    true,
+    true,
+  ])
+  assertEquals(['await ctx.get.json()', 'ctx.body', 'everybody()'].map(takesForms), [false, false, false])
+})
