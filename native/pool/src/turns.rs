@@ -37,7 +37,7 @@ const LONG_NS: u64 = 100_000_000;
 /// Looks are half a millisecond apart or more. Who had a CPU for this long in between computes; who had not waits for its core.
 const BUSY_NS: u64 = 250_000;
 /// A nap. A thread is off its core after 10 us here; if the timer is over by then, nobody else gets there.
-const NAP_NS: i64 = 20_000;
+const NAP_NS: i64 = 30_000;
 /// Naps of a machine on which that takes longer are tried up to this length.
 const LONGEST_NAP_NS: i64 = 16 * NAP_NS;
 
