@@ -114,7 +114,7 @@ pub(crate) fn take_machine_turns() {
 }
 
 /// Ends the calling thread's turn: whoever waits for the core has it.
-fn nap() {
+pub(crate) fn nap() {
     let before = thread_sleeps();
     let mut ns = NAP_NS;
     loop {

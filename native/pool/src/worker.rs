@@ -13,7 +13,7 @@ use crate::outcome::{Outcome, RequestStats};
 use crate::pool::{Completion, Job, MachineState, Order, Reset, Shared, Timed};
 use crate::program::Program;
 use crate::queue::Work;
-use crate::turns::take_machine_turns;
+use crate::turns::{nap, take_machine_turns};
 
 /// What is known of a worker from outside, also when its thread has crashed. The next thread takes the same seat.
 #[derive(Debug, Default)]
@@ -120,6 +120,7 @@ impl Worker<'_> {
                 let mut instance = Instance::new(program)?;
                 let _kept = self.seat.shelf.keep(instance.holdings());
                 let mut machine = Machine { _kept, instance };
+                nap();
                 machine.instance.rehearse(&mut self.alarm)?;
                 self.shared.stats().forks += 1;
                 self.seat.programs().insert(program.id(), Arc::downgrade(program));
@@ -147,7 +148,9 @@ impl Worker<'_> {
             }
         };
         if !usable {
+            // Another takes milliseconds, which a neighbour need not wait for.
             self.machines.remove(&program.id());
+            nap();
             // A failure shows again, with its reason, when a request needs the machine.
             let _ = self.machine(&program);
         }
