@@ -148,8 +148,8 @@ impl Worker<'_> {
             }
         };
         if !usable {
-            // Another takes milliseconds, which a neighbour need not wait for.
             self.machines.remove(&program.id());
+            // Another takes milliseconds, which a neighbour need not wait for.
             nap();
             // A failure shows again, with its reason, when a request needs the machine.
             let _ = self.machine(&program);
