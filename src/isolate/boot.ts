@@ -2,9 +2,9 @@
  * From a planned program to a snapshot that is warm.
  *
  * ```text
- * load -> describe -> first runs -> renew -> warm-up -> renew -> snapshot -> trial runs in a fork
- *   ^                                                                            |
- *   +---- once more with a longer warm-up <-- unsettled -------------------------+
+ * load -> describe -> warm-up -> beforeSnapshot -> snapshot -> trial runs in a fork
+ *   ^                                                                |
+ *   +---- once more with a longer warm-up <-- unsettled -------------+
  * ```
  */
 import { toLoadSpec } from './base.ts'
@@ -12,10 +12,13 @@ import { BootError } from './ffi/errors.ts'
 import type { NativeLibrary } from './ffi/library.ts'
 import { NativeProgram, type Trial } from './ffi/native_program.ts'
 import type { WarmupFrame } from './ffi/spec.ts'
-import type { DescribeHead, RenewHead } from './message.ts'
+import type { BeforeSnapshotHead, DescribeHead } from './message.ts'
 import type { Program } from './program.ts'
 import { createSeed, encodeControl } from './request_frame.ts'
+import { decodeHookAnswer } from './response_frame.ts'
+import { toHostError } from './stack.ts'
 import type { Warmup } from './warmup.ts'
+import { HEADER_MAX } from './wire.ts'
 
 /** A program that can run, and how warm it is. */
 export interface WarmProgram {
@@ -31,8 +34,6 @@ const COLD_MS = 1000
 /** CPU time for the warm-up of one handler, and of all of them: a neighbour on the core must not shorten it. */
 const HANDLER_MS = 500
 const WARMUP_MS = 20_000
-/** Runs of each frame before the modules are renewed for the first time. */
-const EARLY_RUNS = 4
 /** Runs of each frame where nothing gets quicker by running: they find what is set up at first use, and leave little garbage. */
 const INTERPRETED_RUNS = 2
 /** How many times longer the second warm-up is. */
@@ -78,10 +79,15 @@ async function bootSurvivors(
         // What a warm-up leaves in memory; without one that costs more than it gives.
         ...(warmup.length === 0 ? {} : { last: encodeControl({ control: 'settle' }) }),
       }
-      return { native: await NativeProgram.boot(library, spec), warmup }
+      const native = await NativeProgram.boot(library, spec)
+      const failed = warmup.length === 0 ? undefined : failedHook(plan, native, steps.length - 1)
+      if (failed === undefined) return { native, warmup }
+      console.error(`mayfly: ${failed}; it starts without a warm-up, of which nothing may stay`)
+      await native.close()
+      warmup = []
     } catch (error) {
       if (!(error instanceof BootError) || error.entry === null || warmup.length === 0) throw error
-      // What is of no handler renews the program: that fails for all of them.
+      // What is of no handler is the hook: that fails for all of them.
       const { handler } = steps[error.entry]
       const name = handler === null ? 'all its handlers' : nameHandler(plan, handler)
       console.error(
@@ -90,6 +96,15 @@ async function bootSurvivors(
       warmup = handler === null ? [] : warmup.filter((entry) => entry.handler !== handler)
     }
   }
+}
+
+/** What `beforeSnapshot` threw, in words with its file; undefined where all is well. */
+function failedHook(plan: Program, native: NativeProgram, index: number): string | undefined {
+  const { failed } = decodeHookAnswer(native.answer(index), { header: HEADER_MAX, body: 0 })
+  if (failed === undefined) return undefined
+  const file = [...new Set(plan.handlers.map(({ route }) => route.file))][failed.module]
+  const { name, message } = toHostError(plan.stacks, failed.error)
+  return `beforeSnapshot of ${file} failed: ${name}: ${message}`
 }
 
 function nameHandler(plan: Program, index: number): string {
@@ -103,42 +118,30 @@ interface Step {
   readonly frame: WarmupFrame
 }
 
-/**
- * The whole warm-up. The modules are renewed once early: code that V8 optimises while there is one instance of a closure only is
- * bound to that one, and would be compiled anew in every request after the renewal at the end. Apps get some requests after
- * that: frameworks build their routers when the first one comes (seen with Hono: 5 ms in every request).
- */
+/** The whole warm-up: the description, each handler's requests in turn, and the application's own last word. */
 function toSteps(plan: Program, warmup: readonly Warmup[], times: number): Step[] {
-  const describe = toControl({ control: 'describe' }, 0, true)
-  if (warmup.length === 0) return [describe]
   const handlers = Map.groupBy(warmup, ({ handler }) => handler)
   const timeoutMs = plan.options.timeoutMs + COLD_MS
-  const toStep = (entry: Warmup, runs: number, group: number, rehearse: boolean): Step => {
-    const { handler, frame } = entry
-    const handlerMs = times * Math.min(HANDLER_MS, WARMUP_MS / handlers.size)
-    const budgetMs = Math.ceil(handlerMs / handlers.get(handler)!.length)
-    return { handler, frame: { frame, runs, group, rehearse, timeoutMs, budgetMs } }
-  }
-  const isFirst = (entry: Warmup) => entry === handlers.get(entry.handler)![0]
   const isCompiled = plan.options.runtime === 'deno'
-  const countOf = ({ count }: Warmup) => isCompiled ? count : Math.min(count, INTERPRETED_RUNS)
-  const isApp = ({ handler }: Warmup) => plan.handlers[handler].method === null
-  // Where nothing is optimised there is nothing to be bound to an instance.
-  const early = [
-    ...warmup.map((entry) => toStep(entry, Math.min(entry.count, EARLY_RUNS), 2, false)),
-    toControl({ control: 'renew', seed: createSeed() }, 3),
-  ]
+  const requests = warmup.map((entry): Step => {
+    const { handler, frame, count } = entry
+    const own = handlers.get(handler)!
+    const handlerMs = times * Math.min(HANDLER_MS, WARMUP_MS / handlers.size)
+    const budgetMs = Math.ceil(handlerMs / own.length)
+    const runs = isCompiled ? count * times : Math.min(count, INTERPRETED_RUNS)
+    return { handler, frame: { frame, runs, group: 1, rehearse: entry === own[0], timeoutMs, budgetMs } }
+  })
   return [
-    describe,
-    ...(isCompiled ? early : []),
-    ...warmup.map((entry) => toStep(entry, countOf(entry) * times, 4, isFirst(entry))),
-    toControl({ control: 'renew', seed: createSeed() }, 5),
-    ...warmup.filter(isApp).map((entry) => toStep(entry, 1, 6, false)),
+    toControl({ control: 'describe' }, 0),
+    ...requests,
+    toControl({ control: 'before-snapshot', seed: createSeed() }, 2, timeoutMs),
   ]
 }
 
-function toControl(head: DescribeHead | RenewHead, group: number, tell = false): Step {
-  return { handler: null, frame: { frame: encodeControl(head), runs: 1, group, tell } }
+/** A frame of the program's own, whose answer is read after the boot. */
+function toControl(head: DescribeHead | BeforeSnapshotHead, group: number, timeoutMs?: number): Step {
+  const frame = { frame: encodeControl(head), runs: 1, group, tell: true }
+  return { handler: null, frame: timeoutMs === undefined ? frame : { ...frame, timeoutMs } }
 }
 
 function isSettled({ report }: NativeProgram): boolean {

@@ -5,7 +5,6 @@
 import { fromFileUrl } from '@std/path'
 import { runBuild } from './compiler.ts'
 import type { IsolateRuntime } from './options.ts'
-import { makeRenewable, RENEW_BANNER } from './renewable.ts'
 import { ENTRY_NAMESPACE, resolverPlugin } from './resolver.ts'
 
 /** A handler: an export of a route file. */
@@ -84,11 +83,10 @@ export * from ${toGuestImport('facade.ts')}
  * where it is imported.
  */
 export async function bundleProgram(input: BundleInput): Promise<Bundle> {
-  const { code, ...rest } = await build(input.runtime, toEntry(input), RENEW_BANNER)
-  return { code: new TextEncoder().encode(makeRenewable(new TextDecoder().decode(code))), ...rest }
+  return await build(input.runtime, toEntry(input))
 }
 
-async function build(runtime: IsolateRuntime, entry: string, banner = ''): Promise<Bundle> {
+async function build(runtime: IsolateRuntime, entry: string): Promise<Bundle> {
   const { outputFiles, metafile } = await runBuild('bundle isolated handlers', {
     entryPoints: [ENTRY],
     plugins: [resolverPlugin(entry, `./${RUNTIME_FILE}`, runtime)],
@@ -100,7 +98,6 @@ async function build(runtime: IsolateRuntime, entry: string, banner = ''): Promi
     outfile: `/${ENTRY}.js`,
     sourcemap: 'external',
     sourcesContent: false,
-    banner: { js: banner },
     ...TARGETS[runtime],
     jsx: 'automatic',
   }, toShown)
@@ -131,7 +128,6 @@ serve({
   outputBytes: ${outputBytes},
   logBytes: ${logBytes},
   memoryBytes: ${memoryBytes},
-  renew: __mayflyRenew,
   modules: [${modules.join(', ')}],
   handlers: [${listed.join(', ')}],
 })

@@ -16,8 +16,8 @@ import { createSeed, encodeControl } from './request_frame.ts'
 export const LAYOUT_PATH = '/layout'
 
 const ROUTE = new URL('../../native/guest-core/web/traced_route.ts', import.meta.url)
-/** Runs of each request after a load and after a renewal; traced is one more. */
-const RUNS = 4
+/** Runs of each request after a load; traced is one more. */
+const RUNS = 8
 /** A traced request takes some ten milliseconds, and a busy host many times that. */
 const TRACE_MS = 60_000
 
@@ -64,8 +64,7 @@ function toFrames({ warmup }: Program): Uint8Array[] {
     encodeControl({ control: 'load', name: GUEST_PATH, seed: createSeed() }),
     encodeControl({ control: 'describe' }),
     ...runs,
-    encodeControl({ control: 'renew', seed: createSeed() }),
-    ...runs,
+    encodeControl({ control: 'before-snapshot', seed: createSeed() }),
     encodeControl({ control: 'settle' }),
     ...once,
   ]

@@ -60,10 +60,10 @@ export interface DrawHead {
   readonly count: number
 }
 
-/** Makes the application's modules run again, so that they show no mark of the warm-up; answered as {@link DescribeHead}. */
-export interface RenewHead {
-  readonly control: 'renew'
-  /** 64 hex digits of entropy, for what they draw: the frames of the warm-up bring the same at every load. */
+/** Calls the `beforeSnapshot` of each module behind the warm-up; answered by {@link HookAnswer}. */
+export interface BeforeSnapshotHead {
+  readonly control: 'before-snapshot'
+  /** 64 hex digits of entropy, for what the hooks draw: the frames of the warm-up bring the same at every load. */
   readonly seed: string
 }
 
@@ -73,7 +73,7 @@ export interface SettleHead {
 }
 
 /** What is asked of the program itself. */
-export type ControlHead = DescribeHead | DrawHead | RenewHead | SettleHead
+export type ControlHead = DescribeHead | DrawHead | BeforeSnapshotHead | SettleHead
 
 /**
  * Tells a base to load the program that lies at `name`, as a module. It does not answer: the program takes the next frame. One that
@@ -132,6 +132,11 @@ export interface ResponseHead {
 /** The answer to {@link DescribeHead}: for each handler its name and, if its module failed, the error. */
 export interface DescribeAnswer {
   readonly handlers: readonly { readonly name: string; readonly error?: ErrorData }[]
+}
+
+/** The answer to {@link BeforeSnapshotHead}: what the first hook that failed threw, and the index of its module. */
+export interface HookAnswer {
+  readonly failed?: { readonly module: number; readonly error: ErrorData }
 }
 
 /** The answer to a control frame that asks nothing. */

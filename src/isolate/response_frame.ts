@@ -1,5 +1,12 @@
 /** Reads what a guest answered. A guest may be anybody's: every member is checked before it is believed. */
-import type { DescribeAnswer, ErrorData, HeaderPairs, PendingData, ResponseHead } from './message.ts'
+import type {
+  DescribeAnswer,
+  ErrorData,
+  HeaderPairs,
+  HookAnswer,
+  PendingData,
+  ResponseHead,
+} from './message.ts'
 import { MAX_CAUSES, MAX_ERROR_TEXT } from './message.ts'
 import { findBody, FrameError, type FrameLimits, HEAD_BYTES, readFrame, RESPONSE } from './wire.ts'
 
@@ -48,6 +55,15 @@ export function decodeDescription(bytes: Uint8Array<ArrayBuffer>, limits: FrameL
       return { name: text('name', name), ...(error === undefined ? {} : { error: toError(error, 0) }) }
     }),
   }
+}
+
+/** Takes the answer to `before-snapshot` apart. Throws as {@link decodeResponse}. */
+export function decodeHookAnswer(bytes: Uint8Array<ArrayBuffer>, limits: FrameLimits): HookAnswer {
+  const { failed } = parse(toText(readFrame(bytes, RESPONSE, limits).header))
+  if (failed === undefined) return {}
+  const { module, error } = record('failed', failed)
+  if (!Number.isInteger(module)) throw fault('failed.module', module, 'an integer')
+  return { failed: { module: module as number, error: toError(error, 0) } }
 }
 
 function toText(header: Uint8Array<ArrayBuffer>): string {

@@ -16,7 +16,7 @@ Deno.test('no source file is longer than 500 lines', async () => {
 Deno.test('the top level holds what the layout names and nothing else', async () => {
   const allowed = new Set([
     ...['deno.json', 'deno.lock', 'mod.ts', 'src', 'native', 'benchmark', 'routes', 'views', 'tests'],
-    ...['README.md', 'ARCHITECTURE.md', 'SECURITY.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE'],
+    ...['README.md', 'ARCHITECTURE.md', 'SECURITY.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'docs'],
     ...['.git', '.gitignore', '.ci', 'node_modules'],
   ])
   const extra: string[] = []

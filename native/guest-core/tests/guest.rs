@@ -269,7 +269,7 @@ fn tracing_finds_the_same_few_blocks_each_time() {
         };
         [&head.encode()[..], header.as_bytes()].concat()
     };
-    let frames = [frame("{\"control\":\"renew\"}"), frame("[1]"), frame("[2]")].concat();
+    let frames = [frame("{\"control\":\"describe\"}"), frame("[1]"), frame("[2]")].concat();
     std::fs::write(scripts.path("frames"), frames).expect("frames");
     let trace = || {
         let mut command = Command::new(env!("CARGO_BIN_EXE_guest-core"));

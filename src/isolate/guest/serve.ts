@@ -1,6 +1,6 @@
 /** The loop of a guest: one frame in, one frame out, for ever. */
 import type { ContextHost } from '../../context/state.ts'
-import type { ControlHead, ErrorData } from '../message.ts'
+import type { ControlHead, ErrorData, HookAnswer } from '../message.ts'
 import { answer, answerControl, answerError } from './answer.ts'
 import { limitConsole, openConsole } from './console.ts'
 import { createGuestHost, GuestContext } from './context.ts'
@@ -13,6 +13,8 @@ import { installLazyRequest } from './request.ts'
 import { installLazyMembers, NativeResponse } from './response.ts'
 import { installLazyResponse } from './response_constructor.ts'
 
+/** The export of a route file that is called once, behind the warm-up and right before the snapshot. */
+const HOOK = 'beforeSnapshot'
 /** Rounds of {@link exercise}: V8 begins to note shapes at a function's eighth call. */
 const ROUNDS = 4
 
@@ -32,8 +34,6 @@ export interface ProgramEntry {
   readonly logBytes: number
   /** Bytes that a request may have in memory. */
   readonly memoryBytes: number
-  /** Makes the modules run again when they are next loaded. */
-  readonly renew: () => void
   readonly modules: readonly (() => Promise<Record<string, unknown>>)[]
   readonly handlers: readonly HandlerEntry[]
 }
@@ -52,6 +52,7 @@ interface Guest {
   readonly entry: ProgramEntry
   readonly host: ContextHost
   readonly limit: number
+  modules: readonly Module[]
   handlers: readonly LoadedHandler[]
   /** The request that waits for its handler's promise. */
   waiting: GuestContext | null
@@ -68,36 +69,60 @@ export async function serve(entry: ProgramEntry): Promise<void> {
     entry,
     host: createGuestHost(),
     limit: entry.outputBytes,
+    modules: [],
     handlers: [],
     waiting: null,
     turn: 0,
   }
   host.onIdle(() => endWaiting(guest))
-  guest.handlers = await loadHandlers(entry)
+  guest.modules = await loadModules(entry)
+  guest.handlers = entry.handlers.map((handler) => toHandler(handler, guest.modules[handler.module]))
   run(guest)
 }
 
-async function loadHandlers(entry: ProgramEntry): Promise<LoadedHandler[]> {
+async function loadModules({ modules }: ProgramEntry): Promise<Module[]> {
   const loaded: Module[] = []
-  for (const load of entry.modules) loaded.push(await loadModule(load))
-  return entry.handlers.map((handler) => toHandler(handler, loaded[handler.module]))
+  for (const load of modules) loaded.push(await loadModule(load))
+  return loaded
 }
 
 /** Loads a module. What it throws is its error; so is a top-level await that nothing will settle. */
 async function loadModule(load: () => Promise<Record<string, unknown>>): Promise<Module> {
-  const stuck = Promise.withResolvers<Module>()
-  giveUp = () =>
-    stuck.resolve({
-      error: new TypeError('Cannot load the module: it awaits a promise that nothing will settle'),
-    })
-  const settled = load().then((namespace) => ({ namespace }), (error: unknown) => ({ error }))
-  const module = await Promise.race([settled, stuck.promise])
-  giveUp = null
-  return module
+  try {
+    return { namespace: await settle(load(), 'Cannot load the module') }
+  } catch (error) {
+    return { error }
+  }
 }
 
-/** Gives up the module that is being loaded. */
+/** What `work` gives; rejects too where nothing will settle it, saying what could not be done. */
+async function settle<T>(work: Promise<T>, attempt: string): Promise<T> {
+  const stuck = Promise.withResolvers<never>()
+  giveUp = () => stuck.reject(new TypeError(`${attempt}: it awaits a promise that nothing will settle`))
+  try {
+    return await Promise.race([work, stuck.promise])
+  } finally {
+    giveUp = null
+  }
+}
+
+/** Gives up what {@link settle} waits for. */
 let giveUp: (() => void) | null = null
+
+/** Calls the hooks of the modules that loaded, in their order; what fails first. */
+async function runHooks({ modules }: Guest): Promise<HookAnswer> {
+  for (const [index, module] of modules.entries()) {
+    const hook = 'namespace' in module ? module.namespace[HOOK] : undefined
+    if (hook === undefined) continue
+    try {
+      if (typeof hook !== 'function') throw new TypeError(`${HOOK} is ${typeof hook}, want a function`)
+      await settle((async () => await hook())(), `Cannot run ${HOOK}`)
+    } catch (error) {
+      return { failed: { module: index, error: toErrorData(error) } }
+    }
+  }
+  return {}
+}
 
 /** Runs the loop. Frames that cannot be read end the guest: what follows them in the stream means nothing. */
 function run(guest: Guest): void {
@@ -162,10 +187,10 @@ async function control(guest: Guest, head: ControlHead): Promise<void> {
     host.settle('program')
     return answerControl({})
   }
-  if (head.control === 'renew') {
+  if (head.control === 'before-snapshot') {
     seed(head.seed)
-    guest.entry.renew()
-    guest.handlers = await loadHandlers(guest.entry)
+    openConsole()
+    return answerControl(await runHooks(guest))
   }
   const handlers = guest.handlers.map(({ name, error }) => error === undefined ? { name } : { name, error })
   answerControl({ handlers })
@@ -185,9 +210,10 @@ function installParts(): void {
 export async function exercise(): Promise<void> {
   installParts()
   const guest: Guest = {
-    entry: { outputBytes: 0, logBytes: 0, memoryBytes: 0, renew: () => {}, modules: [], handlers: [] },
+    entry: { outputBytes: 0, logBytes: 0, memoryBytes: 0, modules: [], handlers: [] },
     host: createGuestHost(),
     limit: 1 << 20,
+    modules: [],
     handlers: WAYS.map((run, way) => ({ name: `way ${way}`, run, error: undefined })),
     waiting: null,
     turn: 0,
