@@ -1,15 +1,7 @@
 /** What a route file says about its isolation. */
+import { isWarmupPath } from './warmup_file.ts'
+import { findEntryFault, MAX_WARMUP_REQUESTS, type WarmupRequest } from './warmup_request.ts'
 import { BODY_MAX } from './wire.ts'
-
-/** A request that warms a handler up. */
-export interface WarmupRequest {
-  /** Default `GET`. */
-  readonly method?: string
-  /** Path with query; must match the route. */
-  readonly path: string
-  /** Text as it is, anything else as JSON. */
-  readonly body?: unknown
-}
 
 /**
  * What a request may hold and do, beside its time and memory. `files`, `threads` and `mappings` count what Deno itself needs,
@@ -46,8 +38,8 @@ export interface IsolateOptions {
   readonly memoryMb?: number
   /** Bytes of the response's body. Default 8 MiB. */
   readonly outputBytes?: number
-  /** Requests that run before the snapshot: how many for each handler, or which ones. Default 1000. */
-  readonly warmup?: number | readonly WarmupRequest[]
+  /** Requests that run before the snapshot: how many for each handler, which ones, or the file that lists them. Default 1000. */
+  readonly warmup?: number | string | readonly WarmupRequest[]
   /** Reset after every request. Default true; false keeps state between requests, and so between users. */
   readonly ephemeral?: boolean
   /** Names of environment variables that the handlers may read. Default none. */
@@ -93,12 +85,12 @@ export interface Rule {
   readonly wanted: string
   /** undefined: fine; otherwise the class of the fault. */
   readonly check: (value: unknown) => undefined | typeof TypeError | typeof RangeError
+  /** What of the value is at fault, where that can be told. */
+  readonly explain?: (value: unknown) => string | undefined
 }
 
 const MAX_WARMUP = 100_000
-const MAX_WARMUP_REQUESTS = 1000
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
-const METHOD = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 const LIMIT_RULES: Readonly<Record<keyof IsolateLimits, Rule>> = {
   files: integer(64, 65_536),
@@ -125,8 +117,9 @@ const RULES: Readonly<Record<keyof IsolateOptions, Rule>> = {
   outputBytes: integer(0, BODY_MAX),
   warmup: {
     wanted:
-      `an integer from 0 to ${MAX_WARMUP} or an array of { method, path, body } with at most ${MAX_WARMUP_REQUESTS}`,
+      `an integer from 0 to ${MAX_WARMUP}, a file as './users.warmup.json', or an array of at most ${MAX_WARMUP_REQUESTS} { method, path, headers, body }`,
     check: checkWarmup,
+    explain: explainWarmup,
   },
   ephemeral: {
     wanted: 'true or false',
@@ -178,7 +171,8 @@ export function resolveIsolateOptions(
     }
     const Kind = given === undefined ? undefined : rule.check(given)
     if (Kind !== undefined) {
-      faults.push({ Kind, text: `isolated.${name} is ${Deno.inspect(given)}, want ${rule.wanted}` })
+      const text = rule.explain?.(given) ?? `is ${Deno.inspect(given)}, want ${rule.wanted}`
+      faults.push({ Kind, text: `isolated.${name} ${text}` })
     }
   }
   if (faults.length > 0) {
@@ -244,17 +238,18 @@ function isName(value: unknown): boolean {
 }
 
 function checkWarmup(value: unknown): undefined | typeof TypeError | typeof RangeError {
+  if (typeof value === 'string') return isWarmupPath(value) ? undefined : TypeError
   if (!Array.isArray(value)) return integer(0, MAX_WARMUP).check(value)
   if (value.length > MAX_WARMUP_REQUESTS) return RangeError
-  return value.every(isWarmupRequest) ? undefined : TypeError
+  return value.some((entry) => findEntryFault(entry) !== undefined) ? TypeError : undefined
 }
 
-function isWarmupRequest(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  const { method = 'GET', path, body: _body, ...others } = value as Record<string, unknown>
-  const fine = typeof method === 'string' && METHOD.test(method) && typeof path === 'string' &&
-    path.startsWith('/')
-  return fine && Object.keys(others).length === 0
+function explainWarmup(value: unknown): string | undefined {
+  if (!Array.isArray(value)) return undefined
+  for (const [index, entry] of value.entries()) {
+    const fault = findEntryFault(entry)
+    if (fault !== undefined) return `has an entry ${index + 1} that is none: ${fault}`
+  }
 }
 
 function integer(least: number, most: number): Rule {

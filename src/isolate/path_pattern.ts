@@ -2,9 +2,20 @@
 
 const PARAMETER = /\[\[([^\]]+)\]\]|\[(?:\.\.\.)?([^\]]+)\]/g
 
-/** A path that the pattern matches: `1` for each parameter, optional ones included. */
-export function samplePath(pattern: string): string {
-  return pattern.replaceAll(PARAMETER, '1')
+/** A path that the pattern matches: `value` for each parameter, optional ones included. */
+export function samplePath(pattern: string, value: string): string {
+  return pattern.replaceAll(PARAMETER, value)
+}
+
+/** Parameters and wildcards as frameworks write them: `:id`, `:id?`, `:id{[0-9]+}`, `*`. */
+const APP_PARAMETER = /:\w+(?:\{[^/]*\}|\([^/]*\))?\??|\*+/g
+
+/** A path that an app's own route below `mount` matches. The route may name the mount, or leave that to the app's base path. */
+export function sampleAppPath(mount: string, route: string, value: string): string {
+  const own = route.replaceAll(APP_PARAMETER, value)
+  const base = samplePath(mount, value)
+  if (base === '/' || own === base || own.startsWith(`${base}/`)) return own
+  return own === '/' ? base : base + own
 }
 
 /** The parameters of a path, decoded; null when the pattern does not match. */

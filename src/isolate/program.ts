@@ -11,7 +11,8 @@ import {
 } from './options.ts'
 import { findHints, type RequestHints } from './request_hints.ts'
 import { createStackMapper, type StackMapper } from './stack.ts'
-import { planWarmup, type Warmup, type WarmupTarget } from './warmup.ts'
+import { planWarmup, type Warmup, type WarmupChoice, type WarmupTarget } from './warmup.ts'
+import { readWarmupFile } from './warmup_file.ts'
 
 /** An isolated route, as the router's table lists it. */
 export interface IsolatedRoute {
@@ -83,7 +84,7 @@ const NO_FOLDER = '/nonexistent'
 
 interface Member {
   readonly route: IsolatedRoute
-  readonly options: ResolvedIsolateOptions
+  readonly options: ResolvedIsolateOptions & { readonly warmup: WarmupChoice }
   readonly hints: RequestHints
 }
 
@@ -101,8 +102,9 @@ export async function planPrograms(
     try {
       const source = await Deno.readTextFile(route.path)
       const value = await readIsolated(route.file, route.path, source)
-      const options = resolveIsolateOptions(route.file, value, defaults)
-      planWarmup(route.file, route.pattern, toTargets(route, 0), options)
+      const given = resolveIsolateOptions(route.file, value, defaults)
+      const options = { ...given, warmup: await readWarmup(route, given) }
+      planWarmup(route.file, route.pattern, toTargets(route, 0), options.warmup)
       const key = optionsKey(options)
       groups.set(key, [...groups.get(key) ?? [], { route, options, hints: findHints(source) }])
     } catch (error) {
@@ -162,7 +164,7 @@ async function toProgram(
         export: method ?? 'default',
       })
     }
-    warmup.push(...planWarmup(route.file, route.pattern, targets, options, hints))
+    warmup.push(...planWarmup(route.file, route.pattern, targets, options.warmup, hints))
   }
   const bundle = await bundleProgram({
     files: members.map(({ route }) => route.path),
@@ -178,6 +180,14 @@ async function toProgram(
   const hash = await digest(bundle.code, JSON.stringify([args, env, members.map((member) => member.options)]))
   const stacks = createStackMapper({ [PROGRAM_FILE]: bundle.map, [RUNTIME_FILE]: runtime.map })
   return { hash, id: hash.slice(0, 12), options, handlers, bundle, runtime, args, env, warmup, stacks }
+}
+
+/** What a route's warm-up asks; the requests of its file in place of the file's name. */
+async function readWarmup(
+  { file, path }: IsolatedRoute,
+  { warmup }: ResolvedIsolateOptions,
+): Promise<WarmupChoice> {
+  return typeof warmup === 'string' ? await readWarmupFile({ file, path, name: warmup }) : warmup
 }
 
 /** The handlers of a route, numbered from `first`. */

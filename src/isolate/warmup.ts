@@ -1,10 +1,12 @@
 /** The requests that run through a program before its snapshot is taken. */
 import type { HeaderPairs, RequestHead } from './message.ts'
-import { DEFAULT_WARMUP, type ResolvedIsolateOptions, type WarmupRequest } from './options.ts'
-import { matchPath, samplePath } from './path_pattern.ts'
+import { DEFAULT_WARMUP } from './options.ts'
+import { matchPath, sampleAppPath } from './path_pattern.ts'
 import { createSeed, encodeRequest } from './request_frame.ts'
-import { NO_HINTS, type RequestHints } from './request_hints.ts'
+import { type HintedRoute, NO_HINTS, type RequestHints } from './request_hints.ts'
+import type { Body } from './warmup_body.ts'
 import { type Client, CLIENTS } from './warmup_clients.ts'
+import { toEntryBody, type WarmupRequest } from './warmup_request.ts'
 
 /** A handler that is to be warmed up. */
 export interface WarmupTarget {
@@ -23,23 +25,31 @@ export interface Warmup {
 }
 
 const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
-const encoder = new TextEncoder()
+const FORM = 'application/x-www-form-urlencoded;charset=UTF-8'
+
+/** How often each handler runs, or what it is asked. */
+export type WarmupChoice = number | readonly WarmupRequest[]
 
 /**
  * The warm-up of one route: requests as several clients send them, marked by `x-mayfly-warmup: 1`. Requests of the user's
  * run {@link DEFAULT_WARMUP} times in all for each handler; without any, each handler gets requests for a path of the
- * pattern, every other with a query as `hints` has it, and with an empty JSON object, or a form, where its method has a body. Throws `TypeError` for a request that no handler takes.
+ * pattern, every other with a query as `hints` has it, and with a small JSON object, or a form, where its method has a body; an app
+ * is asked for its mount and for the routes that `hints` names. Throws `TypeError` for a request that no handler takes.
  */
 export function planWarmup(
   file: string,
   pattern: string,
   targets: readonly WarmupTarget[],
-  { warmup }: ResolvedIsolateOptions,
+  warmup: WarmupChoice,
   hints: RequestHints = NO_HINTS,
 ): Warmup[] {
   if (typeof warmup === 'number') {
     return targets.flatMap((target) => {
-      return toFrames(pattern, target, (client) => toSample(pattern, target, hints, client), warmup)
+      const routes = routesOf(target, hints)
+      return routes.flatMap((route) => {
+        const sample = (client: Client) => toSample(pattern, route, hints, client)
+        return toFrames(pattern, target, sample, Math.ceil(warmup / routes.length))
+      })
     })
   }
   const chosen = warmup.map((request) => ({ request, target: findTarget(file, pattern, targets, request) }))
@@ -49,20 +59,27 @@ export function planWarmup(
   })
 }
 
+/** What a handler is asked for where the user did not say; `/` is its own path. */
+function routesOf({ method }: WarmupTarget, { routes }: RequestHints): readonly HintedRoute[] {
+  const own = { method, path: '/' }
+  if (method !== null) return [own]
+  return [own, ...routes.filter(({ method, path }) => path !== '/' || (method ?? 'GET') !== 'GET')]
+}
+
 /** What a client asks for whose requests the user did not choose. */
 function toSample(
   pattern: string,
-  { method }: WarmupTarget,
+  { method, path: route }: HintedRoute,
   hints: RequestHints,
-  { value, form }: Client,
+  { id, value, form }: Client,
 ): WarmupRequest {
   const chosen = method ?? 'GET'
-  const path = samplePath(pattern)
-  const body = form && hints.form ? new URLSearchParams({ id: '1' }) : {}
+  const path = sampleAppPath(pattern, route, id)
+  const headers = form && hints.form ? { headers: { 'content-type': FORM } } : {}
   return {
     method: chosen,
     path: value === undefined ? path : `${path}?${toQuery(hints.query, value)}`,
-    ...(WITH_BODY.has(chosen) ? { body } : {}),
+    ...(WITH_BODY.has(chosen) ? { ...headers, body: { id } } : {}),
   }
 }
 
@@ -77,7 +94,7 @@ function findTarget(
   targets: readonly WarmupTarget[],
   { method = 'GET', path }: WarmupRequest,
 ): WarmupTarget {
-  const [pathname] = path.split('?')
+  const { pathname } = new URL(`http://localhost${path}`)
   const own = matchPath(pattern, pathname) !== null
     ? targets.find((target) => target.method === method)
     : undefined
@@ -111,34 +128,44 @@ function toFrame(
   pattern: string,
   handler: number,
   { origin, headers, remote, left }: Client,
-  { method = 'GET', path, body }: WarmupRequest,
+  request: WarmupRequest,
 ): Uint8Array<ArrayBuffer> {
-  const [pathname] = path.split('?')
+  const { method = 'GET', path, state, session, validated } = request
+  // As a server gives it to a handler.
+  const { pathname, href } = new URL(origin + path)
   const params = matchPath(pattern, pathname) ?? {}
-  const [type, bytes] = toBody(body)
-  const bodyHeaders: HeaderPairs = bytes === undefined
-    ? []
-    : [['content-type', type], ['content-length', String(bytes.length)]]
+  const body = toEntryBody(request)
   const head: RequestHead = {
     handler,
     method,
-    url: origin + path,
+    url: href.replace(/#[^]*$/, ''),
     path: pathname,
-    headers: [...headers, ...bodyHeaders, ['x-mayfly-warmup', '1']],
+    headers: [...toHeaders(headers, request.headers, body), ['x-mayfly-warmup', '1']],
     seed: createSeed(),
     ...(Object.keys(params).length === 0 ? {} : { params }),
     ...(remote ? { ip: '192.0.2.1', peer: '127.0.0.1' } : {}),
     ...left,
+    ...(state === undefined ? {} : { state }),
+    ...(session === undefined ? {} : { session: { data: session } }),
+    ...(validated === undefined ? {} : { validated: { value: validated } }),
   }
-  return encodeRequest(head, bytes)
+  return encodeRequest(head, body?.bytes)
 }
 
-/** Content type and bytes of a body. */
-function toBody(body: unknown): [type: string, bytes: Uint8Array<ArrayBuffer> | undefined] {
-  if (body === undefined) return ['', undefined]
-  if (typeof body === 'string') return ['text/plain; charset=utf-8', encoder.encode(body)]
-  if (body instanceof URLSearchParams) {
-    return ['application/x-www-form-urlencoded;charset=UTF-8', encoder.encode(String(body))]
-  }
-  return ['application/json', encoder.encode(JSON.stringify(body))]
+/** The client's headers, those of the request in their places, and what belongs to the body. */
+function toHeaders(
+  client: HeaderPairs,
+  given: WarmupRequest['headers'] = {},
+  body: Body | null,
+): HeaderPairs {
+  const own = Object.entries(given).map(([name, value]) => [name.toLowerCase(), value] as const)
+  const taken = new Set(own.map(([name]) => name))
+  const typed = body === null || body.type === ''
+    ? own
+    : [...own.filter(([name]) => name !== 'content-type'), ['content-type', body.type] as const]
+  return [
+    ...client.filter(([name]) => !taken.has(name)),
+    ...typed,
+    ...(body === null ? [] : [['content-length', String(body.bytes.length)] as const]),
+  ]
 }

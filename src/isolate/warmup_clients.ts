@@ -1,4 +1,7 @@
-/** The clients that a program meets before its snapshot. */
+/**
+ * The clients that a program meets before its snapshot. What they send says `warmup`, or 927687, which are its keys on a telephone:
+ * who meets that in an answer looks at what a warm-up request left behind.
+ */
 import type { HeaderPairs, RequestHead } from './message.ts'
 
 /** A client, as its requests look. */
@@ -7,6 +10,8 @@ export interface Client {
   readonly headers: HeaderPairs
   /** It comes through a socket; what comes through `router.fetch` has no address. */
   readonly remote: boolean
+  /** What a parameter of its paths holds, and a member of its bodies, where the user chose none; each client's is another. */
+  readonly id: string
   /** What a parameter of its queries holds, where the user chose no path: a handler that met none takes 0.2 ms more for one, each time. */
   readonly value?: string
   /** It sends forms to who takes them, where the user chose no body. */
@@ -17,7 +22,7 @@ export interface Client {
 
 /** As `securityHeaders` and `requestId` leave them. */
 const LEFT_HEADERS: RequestHead['pending'] = {
-  single: [['x-content-type-options', 'nosniff'], ['x-request-id', '01J8Z0000000000000000000']],
+  single: [['x-content-type-options', 'nosniff'], ['x-request-id', '01WARMVP000000000000000000']],
   appended: [],
 }
 
@@ -27,48 +32,52 @@ const LEFT_HEADERS: RequestHead['pending'] = {
  */
 export const CLIENTS: readonly Client[] = [
   {
-    origin: 'http://localhost:8000',
-    headers: [['host', 'localhost:8000'], ['connection', 'keep-alive']],
+    origin: 'http://warmup.localhost:8000',
+    headers: [['host', 'warmup.localhost:8000'], ['connection', 'keep-alive']],
     remote: true,
+    id: '927687',
   },
   {
     origin: 'http://localhost',
-    headers: [['host', 'localhost'], ['user-agent', 'curl/8.5.0'], ['accept', '*/*']],
+    headers: [['host', 'localhost'], ['user-agent', 'curl/8.5.0 (warmup)'], ['accept', '*/*']],
     remote: false,
-    value: '1',
+    id: 'warmup',
+    value: '927687',
   },
   {
-    origin: 'https://example.com',
+    origin: 'https://warmup.example',
     headers: [
-      ['host', 'example.com'],
+      ['host', 'warmup.example'],
       [
         'user-agent',
-        'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0',
+        'Mozilla/5.0 (X11; Linux x86_64; warmup) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0',
       ],
       ['accept', 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8'],
       ['accept-encoding', 'gzip, deflate, br, zstd'],
       ['accept-language', 'en-US,en;q=0.9'],
       ['cache-control', 'max-age=0'],
-      ['cookie', 'theme=dark; visited=1'],
+      ['cookie', 'theme=warmup; visited=927687'],
       ['sec-fetch-dest', 'document'],
       ['sec-fetch-mode', 'navigate'],
       ['upgrade-insecure-requests', '1'],
     ],
     remote: true,
+    id: '9276870',
     form: true,
     left: { pending: LEFT_HEADERS },
   },
   {
-    origin: 'http://10.0.0.7:8080',
+    origin: 'http://192.0.2.7:8080',
     headers: [
-      ['host', '10.0.0.7:8080'],
+      ['host', '192.0.2.7:8080'],
       ['accept', 'application/json'],
       ['x-forwarded-for', '192.0.2.1'],
       ['x-forwarded-proto', 'https'],
       ['connection', 'close'],
     ],
     remote: true,
-    value: 'a b',
+    id: 'warmup-4',
+    value: 'warm up',
     left: { state: {}, pending: LEFT_HEADERS },
   },
 ]

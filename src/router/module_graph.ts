@@ -204,7 +204,8 @@ function isAtOrBelowAny(path: string, folders: ReadonlySet<string>): boolean {
   return false
 }
 
-const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*(?:'([^'\n]+)'|"([^"\n]+)"|`([^`$\n]+)`)/g
+/** Imports, and the file that an isolated route names for its warm-up, which is read as imports are. */
+const IMPORT = /(?:\bfrom|\bimport|\bwarmup\s*:)\s*\(?\s*(?:'([^'\n]+)'|"([^"\n]+)"|`([^`$\n]+)`)/g
 
 /**
  * All project modules that `entries` reach, themselves included.

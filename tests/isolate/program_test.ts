@@ -1,13 +1,9 @@
-import { assert, assertEquals, assertNotEquals, assertStringIncludes, assertThrows } from '@std/assert'
+import { assert, assertEquals, assertNotEquals, assertStringIncludes } from '@std/assert'
 import { join } from '@std/path'
 import { resolveIsolateOptions } from '../../src/isolate/options.ts'
 import { matchPath, samplePath } from '../../src/isolate/path_pattern.ts'
 import { dependsOn, guestArguments, planPrograms } from '../../src/isolate/program.ts'
 import { toHostError } from '../../src/isolate/stack.ts'
-import type { RequestHints } from '../../src/isolate/request_hints.ts'
-import { planWarmup } from '../../src/isolate/warmup.ts'
-import { readHead, readHeaders } from '../../src/isolate/guest/head.ts'
-import { readFrame, REQUEST } from '../../src/isolate/wire.ts'
 import { ask, exchange, toRoutes, withGuest, withRoutes } from './guest_process.ts'
 import { decodeResponse } from '../../src/isolate/response_frame.ts'
 import { WIDEST } from '../../src/isolate/wire.ts'
@@ -91,79 +87,6 @@ Deno.test('warm-up frames run through their handlers', async () => {
   })
 })
 
-Deno.test('planWarmup makes requests of the pattern or those of the user', () => {
-  /** Each request once, with how often it runs for all clients together. */
-  const heads = (pattern: string, methods: (string | null)[], value: unknown, hints?: RequestHints) => {
-    const targets = methods.map((method, handler) => ({ method, handler }))
-    const counts = new Map<string, number>()
-    for (
-      const { frame, count } of planWarmup(
-        'a.ts',
-        pattern,
-        targets,
-        resolveIsolateOptions('a.ts', value),
-        hints,
-      )
-    ) {
-      const { header, body } = readFrame(frame, REQUEST)
-      const read = readHead(new TextDecoder().decode(header))
-      const [handler, method, url, , , , extras] = read.line
-      assertEquals(readHeaders(read).at(-1), ['x-mayfly-warmup', '1'])
-      const key = JSON.stringify([
-        Number(handler),
-        method,
-        url.replace(/^https?:\/\/[^/]+/, ''),
-        extras === '' ? undefined : JSON.parse(extras)[0],
-        new TextDecoder().decode(body),
-      ])
-      counts.set(key, (counts.get(key) ?? 0) + count)
-    }
-    return [...counts].map(([key, count]) => [count, ...JSON.parse(key)])
-  }
-  // Without a query and with one: a handler that reads it meets both.
-  assertEquals(heads('/users/[id]', ['GET', 'POST'], { warmup: 4 }), [
-    [2, 0, 'GET', '/users/1', { id: '1' }, ''],
-    [1, 0, 'GET', '/users/1?id=1', { id: '1' }, ''],
-    [1, 0, 'GET', '/users/1?id=a+b', { id: '1' }, ''],
-    [2, 1, 'POST', '/users/1', { id: '1' }, '{}'],
-    [1, 1, 'POST', '/users/1?id=1', { id: '1' }, '{}'],
-    [1, 1, 'POST', '/users/1?id=a+b', { id: '1' }, '{}'],
-  ])
-  const hints = { query: ['name', 'a&b'], form: true }
-  assertEquals(heads('/', ['GET'], { warmup: 2 }, hints).map(([, , , url]) => url), [
-    '/',
-    '/?name=1&a%26b=1',
-  ])
-  assertEquals(heads('/', ['PUT'], { warmup: 3 }, hints).map((head) => head.at(-1)), ['{}', '{}', 'id=1'])
-  const warmup = [{ path: '/users/ann?x=1' }, { path: '/users/bob' }, {
-    method: 'PUT',
-    path: '/users/c',
-    body: 'text',
-  }]
-  assertEquals(heads('/users/[id]', ['GET', 'PUT'], { warmup }), [
-    [500, 0, 'GET', '/users/ann?x=1', { id: 'ann' }, ''],
-    [500, 0, 'GET', '/users/bob', { id: 'bob' }, ''],
-    [1000, 1, 'PUT', '/users/c', { id: 'c' }, 'text'],
-  ])
-  assertEquals(heads('/app', [null], { warmup: [{ path: '/app/x/y', method: 'DELETE' }] }), [[
-    1000,
-    0,
-    'DELETE',
-    '/app/x/y',
-    null,
-    '',
-  ]])
-  assertEquals(heads('/', ['GET'], { warmup: 0 }), [])
-  for (const path of ['/user/a', '/users/a/b', '/users']) {
-    assertThrows(
-      () => heads('/users/[id]', ['GET'], { warmup: [{ path }] }),
-      TypeError,
-      `GET ${path} is none of its requests`,
-    )
-  }
-  assertThrows(() => heads('/a', ['GET'], { warmup: [{ path: '/a', method: 'POST' }] }), TypeError, 'POST /a')
-})
-
 Deno.test('matchPath and samplePath know every kind of segment', () => {
   const cases: [pattern: string, sample: string, path: string, params: Record<string, string> | null][] = [
     ['/', '/', '/', {}],
@@ -176,7 +99,7 @@ Deno.test('matchPath and samplePath know every kind of segment', () => {
     ['/[a]', '/1', '/a/b', null],
   ]
   for (const [pattern, sample, path, params] of cases) {
-    assertEquals(samplePath(pattern), sample)
+    assertEquals(samplePath(pattern, '1'), sample)
     assertEquals(
       matchPath(pattern, path),
       params === null ? null : Object.assign(Object.create(null), params),

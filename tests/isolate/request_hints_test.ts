@@ -33,3 +33,15 @@ Deno.test('a form is for who reads a body of any kind', () => {
   ])
   assertEquals(['await ctx.get.json()', 'ctx.body', 'everybody()'].map(takesForms), [false, false, false])
 })
+
+Deno.test('routes of an app are those whose path stands there, each once, 16 at most', () => {
+  const routes = (source: string) => findHints(source).routes.map(({ method, path }) => `${method} ${path}`)
+  assertEquals(
+    routes(
+      `app.get('/', a).post("/users/:id", b)\nrouter .put( \`/c\`, c); app.all('/any', d); app.get('/', a)`,
+    ),
+    ['GET /', 'POST /users/:id', 'PUT /c', 'null /any'],
+  )
+  assertEquals(routes("map.get('a'); app.get('/a' + b); app.get(`/${a}`); target('/a')"), ['GET /a'])
+  assertEquals(routes(Array.from({ length: 20 }, (_, i) => `app.get('/${i}')`).join()).length, 16)
+})

@@ -216,6 +216,18 @@ Deno.test('startHotReload gives an isolated route a new version when what it imp
   await eventually('host', () => get(watch, '/a') === 'host' && !routeOf(watch, '/a')!.isolated)
 })
 
+Deno.test('startHotReload gives an isolated route a new version when the file of its warm-up changes', async () => {
+  await using site = await tempSite({
+    'warmups/a.warmup.json': '[]',
+    'routes/a.ts':
+      `export const isolated = { warmup: '../warmups/a.warmup.json' }\nexport const GET = () => new Response()`,
+  })
+  await using watch = await watched(site)
+  const { version } = routeOf(watch, '/a')!
+  await site.write('warmups/a.warmup.json', '[{ "path": "/a" }]')
+  await eventually('a version', () => routeOf(watch, '/a')!.version > version)
+})
+
 Deno.test('startHotReload tells of views without a reload of the routes', async () => {
   await using site = await tempSite({ 'routes/a.ts': `export const GET = () => 'a'` })
   await using watch = await watched(site)
