@@ -164,6 +164,7 @@ async function open(app: App): Promise<Isolation | null> {
     onDrop: hooks.dropped,
     onReload: hooks.ready,
     defaults: { runtime, timeoutMs, cpuMs, memoryMb, coarseClockUs, limits },
+    routesDir: app.options.routesDir,
     hooks,
     onBuild: () => void (isolated.building = true),
     signal,

@@ -3,7 +3,8 @@
  * programs.
  */
 import { fromFileUrl } from '@std/path'
-import { runBuild } from './compiler.ts'
+import { ProgramError, runBuild } from './compiler.ts'
+import { containIn, type Containment, refusalOf } from './containment.ts'
 import type { IsolateRuntime } from './options.ts'
 import { ENTRY_NAMESPACE, resolverPlugin } from './resolver.ts'
 
@@ -21,6 +22,8 @@ export interface BundleHandler {
 export interface BundleInput {
   /** What runs it. */
   readonly runtime: IsolateRuntime
+  /** A folder, of the routes: the files of its project, and packages, may be in the bundle. */
+  readonly root: string
   /** Absolute paths of the route files. */
   readonly files: readonly string[]
   readonly handlers: readonly BundleHandler[]
@@ -70,7 +73,7 @@ export * from ${toGuestImport('facade.ts')}
 `
   const known = bundled.get(runtime)
   if (known !== undefined) return known
-  const made = build(runtime, entry).catch((error) => {
+  const made = build(runtime, entry, null).catch((error) => {
     bundled.delete(runtime)
     throw error
   })
@@ -83,13 +86,23 @@ export * from ${toGuestImport('facade.ts')}
  * where it is imported.
  */
 export async function bundleProgram(input: BundleInput): Promise<Bundle> {
-  return await build(input.runtime, toEntry(input))
+  const containment = await containIn(input.root)
+  for (const file of input.files) {
+    const refusal = await refusalOf(containment, file)
+    if (refusal !== null) throw new ProgramError(`route file: ${refusal}`, { file, line: 1, column: 1 })
+  }
+  return await build(input.runtime, toEntry(input), containment)
 }
 
-async function build(runtime: IsolateRuntime, entry: string): Promise<Bundle> {
+/** `containment` as {@link resolverPlugin} takes it. */
+async function build(
+  runtime: IsolateRuntime,
+  entry: string,
+  containment: Containment | null,
+): Promise<Bundle> {
   const { outputFiles, metafile } = await runBuild('bundle isolated handlers', {
     entryPoints: [ENTRY],
-    plugins: [resolverPlugin(entry, `./${RUNTIME_FILE}`, runtime)],
+    plugins: [resolverPlugin(entry, `./${RUNTIME_FILE}`, runtime, containment)],
     bundle: true,
     write: false,
     metafile: true,
@@ -105,7 +118,7 @@ async function build(runtime: IsolateRuntime, entry: string): Promise<Bundle> {
   return {
     code: code.contents,
     map: new TextDecoder().decode(map.contents),
-    inputs: Object.keys(metafile.inputs).filter((name) => !/^\w[\w+.-]*:/.test(name)).map((name) =>
+    inputs: Object.keys(metafile.inputs).filter((name) => !/^<?\w[\w+.-]*:/.test(name)).map((name) =>
       `/${name}`
     ).sort(),
   }

@@ -36,6 +36,21 @@ export interface ResolveResult {
   readonly errors?: readonly { readonly text: string }[]
 }
 
+/** An argument of a load callback. */
+export interface LoadArguments {
+  readonly path: string
+  /** Import attributes. */
+  readonly with: Readonly<Record<string, string>>
+}
+
+/** What a load callback gives. */
+export interface LoadResult {
+  readonly contents?: string | Uint8Array
+  readonly loader?: string
+  readonly resolveDir?: string
+  readonly errors?: readonly { readonly text: string }[]
+}
+
 /** The part of esbuild's plugin interface that is used here. */
 export interface PluginBuild {
   onResolve(
@@ -44,7 +59,7 @@ export interface PluginBuild {
   ): void
   onLoad(
     options: { filter: RegExp; namespace: string },
-    fn: (args: { path: string }) => { contents: string | Uint8Array; loader: string; resolveDir?: string },
+    fn: (args: LoadArguments) => Promise<LoadResult | undefined> | LoadResult | undefined,
   ): void
 }
 

@@ -140,6 +140,30 @@ export async function cacheModule(specifier: string): Promise<void> {
   }).output()
 }
 
+let cache: Promise<string | null> | null = null
+
+/** Real path of the folder where Deno keeps packages of npm, asked for once; null while there is none. */
+export async function npmCache(): Promise<string | null> {
+  const path = await (cache ??= findNpmCache())
+  if (path === null) cache = null
+  return path
+}
+
+async function findNpmCache(): Promise<string | null> {
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ['info', '--json'],
+    stdin: 'null',
+    stderr: 'null',
+  }).output()
+  const { npmCache }: { npmCache: string } = JSON.parse(new TextDecoder().decode(stdout))
+  try {
+    return await Deno.realPath(npmCache)
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return null
+    throw error
+  }
+}
+
 /** A `file:` URL as a path, without query. */
 export function toPath(url: string): string {
   return fromFileUrl(url.replace(/[?#].*$/, ''))

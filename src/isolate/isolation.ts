@@ -45,6 +45,8 @@ export interface IsolationHooks {
 /** Options of {@linkcode openIsolation}. */
 export interface IsolationOptions extends MachinesOptions {
   readonly defaults: IsolateDefaults
+  /** As `planPrograms` takes it. */
+  readonly routesDir?: string
   readonly hooks: IsolationHooks
 }
 
@@ -99,7 +101,8 @@ export async function loadPrograms(
   isolation: Isolation,
   routes: readonly IsolatedRoute[],
 ): Promise<LoadedPrograms> {
-  const { programs: plans, failures } = await planPrograms(routes, { defaults: isolation.options.defaults })
+  const { defaults, routesDir } = isolation.options
+  const { programs: plans, failures } = await planPrograms(routes, { defaults, routesDir })
   const failed = new Map(failures.map(({ route, error }) => [route.file, error]))
   const programs = new Map<string, RunningProgram>()
   const handlers = new Map<string, IsolatedHandler>()

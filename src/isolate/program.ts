@@ -1,4 +1,5 @@
 /** Programs: what a virtual machine boots. Isolated routes of equal options share one. */
+import { dirname } from '@std/path'
 import { type Bundle, type BundleHandler, bundleProgram, bundleRuntime, RUNTIME_FILE } from './bundle.ts'
 import { ProgramError } from './compiler.ts'
 import { SURFACE_PATH } from './core_surface.ts'
@@ -71,6 +72,8 @@ export interface ProgramPlan {
 /** What {@link planPrograms} needs beside the routes. */
 export interface PlanOptions {
   readonly defaults?: IsolateDefaults
+  /** Folder of the routes, whose project's files programs may contain; that of the first route if left out. */
+  readonly routesDir?: string
   /** Reads a variable of the host; only names that a route lists are asked for. */
   readonly readEnv?: (name: string) => string | undefined
 }
@@ -94,7 +97,7 @@ interface Member {
  */
 export async function planPrograms(
   routes: readonly IsolatedRoute[],
-  { defaults = {}, readEnv = (name) => Deno.env.get(name) }: PlanOptions = {},
+  { defaults = {}, readEnv = (name) => Deno.env.get(name), routesDir }: PlanOptions = {},
 ): Promise<ProgramPlan> {
   const failures: RouteFailure[] = []
   const groups = new Map<string, Member[]>()
@@ -113,7 +116,8 @@ export async function planPrograms(
   }
   const programs: Program[] = []
   for (const members of groups.values()) {
-    const program = await planGroup(members, readEnv, failures)
+    const root = routesDir ?? dirname(members[0].route.path)
+    const program = await planGroup(members, { readEnv, root }, failures)
     if (program !== null) programs.push(program)
   }
   return { programs, failures }
@@ -124,14 +128,21 @@ export function dependsOn({ bundle }: Program, changed: ReadonlySet<string>): bo
   return bundle.inputs.some((path) => changed.has(path))
 }
 
+/** What the programs of a plan have in common. */
+interface Surroundings {
+  readonly readEnv: (name: string) => string | undefined
+  /** Folder of the routes. */
+  readonly root: string
+}
+
 /** The program of a group; without the routes that cannot be bundled, each tried by itself to find them. */
 async function planGroup(
   members: readonly Member[],
-  readEnv: (name: string) => string | undefined,
+  surroundings: Surroundings,
   failures: RouteFailure[],
 ): Promise<Program | null> {
   try {
-    return await toProgram(members, readEnv)
+    return await toProgram(members, surroundings)
   } catch (error) {
     if (!(error instanceof ProgramError)) throw error
     if (members.length === 1) {
@@ -141,14 +152,14 @@ async function planGroup(
   }
   const sound: Member[] = []
   for (const member of members) {
-    if (await planGroup([member], readEnv, failures) !== null) sound.push(member)
+    if (await planGroup([member], surroundings, failures) !== null) sound.push(member)
   }
-  return sound.length === 0 ? null : await toProgram(sound, readEnv)
+  return sound.length === 0 ? null : await toProgram(sound, surroundings)
 }
 
 async function toProgram(
   members: readonly Member[],
-  readEnv: (name: string) => string | undefined,
+  surroundings: Surroundings,
 ): Promise<Program> {
   const { warmup: _, ...options } = members[0].options
   const handlers: ProgramHandler[] = []
@@ -167,6 +178,7 @@ async function toProgram(
     warmup.push(...planWarmup(route.file, route.pattern, targets, options.warmup, hints))
   }
   const bundle = await bundleProgram({
+    root: surroundings.root,
     files: members.map(({ route }) => route.path),
     handlers: listed,
     outputBytes: options.outputBytes,
@@ -176,7 +188,7 @@ async function toProgram(
   })
   const runtime = await bundleRuntime(options.runtime)
   const args = guestArguments(options, GUEST_PATH)
-  const env = guestEnvironment(options, readEnv)
+  const env = guestEnvironment(options, surroundings.readEnv)
   const hash = await digest(bundle.code, JSON.stringify([args, env, members.map((member) => member.options)]))
   const stacks = createStackMapper({ [PROGRAM_FILE]: bundle.map, [RUNTIME_FILE]: runtime.map })
   return { hash, id: hash.slice(0, 12), options, handlers, bundle, runtime, args, env, warmup, stacks }

@@ -1,5 +1,5 @@
 /** The resolver of the bundler: what a module of the guest may import, and where it lies. */
-import { toFileUrl } from '@std/path'
+import { dirname, extname, toFileUrl } from '@std/path'
 import type { PluginBuild, ResolveArguments, ResolveResult } from './compiler.ts'
 import {
   cacheModule,
@@ -11,6 +11,8 @@ import {
   toBuiltin,
   toPath,
 } from './deno_resolve.ts'
+import { admitPackage, type Containment, refusalOf, withoutForeignMaps } from './containment.ts'
+import { isFile } from './files.ts'
 import type { IsolateRuntime } from './options.ts'
 
 /** Namespace of the entry that {@link resolverPlugin} is given. */
@@ -23,16 +25,29 @@ const FACADE_NAMESPACE = 'facade'
 export const FACADE_NAMES: readonly string[] = ['HttpError']
 /** Mayfly's own entry is another one inside a guest: what the guest's own file gives of it. */
 const OWN_ENTRY = new URL('../../mod.ts', import.meta.url).href
+/** How esbuild reads files that may name a source map, by extension. */
+const SOURCE_LOADERS: Readonly<Record<string, string>> = {
+  '.js': 'js',
+  '.cjs': 'js',
+  '.mjs': 'js',
+  '.jsx': 'jsx',
+  '.ts': 'ts',
+  '.cts': 'ts',
+  '.mts': 'ts',
+  '.tsx': 'tsx',
+  '.css': 'css',
+}
 const PACKAGE_FOLDER = /\/node_modules\/|\/npm\//
 
 /**
  * A plugin that resolves as Deno does; `entry` is the text of the entry module, and `runtime` how the guest's file is imported, which
- * stays a file of its own. `kind` is what runs it.
+ * stays a file of its own. `kind` is what runs it. Files outside of `containment` are refused; null is for Mayfly's own modules.
  */
 export function resolverPlugin(
   entry: string,
   runtime: string,
   kind: IsolateRuntime,
+  containment: Containment | null,
 ): { name: string; setup(build: PluginBuild): void } {
   const remote: RemoteModules = { modules: new Map(), redirects: new Map() }
   return {
@@ -41,7 +56,7 @@ export function resolverPlugin(
       build.onResolve({ filter: /.*/ }, async (args) => {
         try {
           if (args.path === runtime && isOwn(args)) return { path: runtime, external: true }
-          const result = await resolveArguments(remote, args)
+          const result = await resolveArguments({ remote, containment }, args)
           if (kind === 'core' && result?.path?.startsWith('node:')) {
             throw new Error("the runtime 'core' has no modules of Node, want isolated = { runtime: 'deno' }")
           }
@@ -50,6 +65,7 @@ export function resolverPlugin(
           return { errors: [{ text: `import '${args.path}': ${reasonOf(error)}` }] }
         }
       })
+      if (containment !== null) containFiles(build, containment)
       build.onLoad({ filter: /.*/, namespace: ENTRY_NAMESPACE }, () => ({ contents: entry, loader: 'js' }))
       build.onLoad({ filter: /.*/, namespace: FACADE_NAMESPACE }, () => ({
         contents: `export { ${FACADE_NAMES.join(', ')} } from ${JSON.stringify(runtime)}`,
@@ -67,6 +83,22 @@ export function resolverPlugin(
   }
 }
 
+/** Looks at each file before esbuild reads it, however its path was found. */
+function containFiles(build: PluginBuild, containment: Containment): void {
+  build.onLoad({ filter: /.*/, namespace: 'file' }, async ({ path, with: attributes }) => {
+    try {
+      const refusal = await refusalOf(containment, path)
+      if (refusal !== null) throw new Error(refusal)
+      const loader = attributes.type === undefined ? SOURCE_LOADERS[extname(path)] : undefined
+      if (loader === undefined) return undefined
+      const contents = await withoutForeignMaps(containment, path)
+      return contents === null ? undefined : { contents, loader, resolveDir: dirname(path) }
+    } catch (error) {
+      return { errors: [{ text: `import of ${path}: ${reasonOf(error)}` }] }
+    }
+  })
+}
+
 function isOwn({ namespace }: ResolveArguments): boolean {
   return namespace === ENTRY_NAMESPACE || namespace === FACADE_NAMESPACE
 }
@@ -75,8 +107,14 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message.split('\n')[0] : String(error)
 }
 
+/** What one bundle knows on its way. */
+interface Resolution {
+  readonly remote: RemoteModules
+  readonly containment: Containment | null
+}
+
 async function resolveArguments(
-  remote: RemoteModules,
+  resolution: Resolution,
   args: ResolveArguments,
 ): Promise<ResolveResult | undefined> {
   const { path: specifier, importer, namespace, kind } = args
@@ -91,30 +129,38 @@ async function resolveArguments(
   }
   if (specifier.startsWith('data:')) return undefined
   if (namespace === REMOTE_NAMESPACE) {
-    const module = remote.modules.get(importer)!
-    return await toResult(remote, module.imports.get(specifier) ?? new URL(specifier, module.url).href)
+    const module = resolution.remote.modules.get(importer)!
+    const url = module.imports.get(specifier) ?? new URL(specifier, module.url).href
+    if (url.startsWith('file:')) throw new Error('a module from the network cannot import a file')
+    return await toResult(resolution, url)
   }
   const isPath = /^(?:\.{0,2}\/|\.{1,2}$|file:)/.test(specifier)
   if (PACKAGE_FOLDER.test(importer)) {
     // Packages may leave out extensions and name folders: esbuild knows how.
     if (isPath) return undefined
-    if (kind === 'require-call') return { path: resolveRequire(specifier, importer) }
+    if (kind === 'require-call') {
+      return await toResult(resolution, toFileUrl(resolveRequire(specifier, importer)).href)
+    }
   }
   const parentUrl = toFileUrl(importer).href
   const url = isPath ? new URL(specifier, parentUrl).href : await resolveImport(specifier, parentUrl)
-  return await toResult(remote, url)
+  return await toResult(resolution, url, isPath)
 }
 
-async function toResult(remote: RemoteModules, url: string): Promise<ResolveResult> {
+/** The module of a URL; `isPath` when it was named by its path. */
+async function toResult(resolution: Resolution, url: string, isPath = false): Promise<ResolveResult> {
   const builtin = toBuiltin(url)
   if (builtin !== null) return { path: builtin, external: true }
   if (url === OWN_ENTRY) return { path: 'mayfly', namespace: FACADE_NAMESPACE }
-  if (url.startsWith('file:')) return { path: await existing(toPath(url)) }
-  if (/^(?:https?|jsr):/.test(url)) return { ...toRemote(await loadRemote(remote, url)) }
+  if (url.startsWith('file:')) {
+    const path = toPath(url)
+    return { path: isPath ? await existing(path) : await admitted(resolution, path) }
+  }
+  if (/^(?:https?|jsr):/.test(url)) return { ...toRemote(await loadRemote(resolution.remote, url)) }
   if (url.startsWith('npm:')) {
     // From a remote module: the package is known by its range only.
     const known = await resolveImport(url, import.meta.url)
-    if (known.startsWith('file:')) return { path: await existing(toPath(known)) }
+    if (known.startsWith('file:')) return { path: await admitted(resolution, toPath(known)) }
     throw new Error(
       `the package is not installed: run 'deno install', or 'deno cache' with the route's file, and start again`,
     )
@@ -128,6 +174,13 @@ function toRemote({ url }: RemoteModule): ResolveResult {
   return { path: url, namespace: REMOTE_NAMESPACE }
 }
 
+/** The path of a file that an import by name led to. */
+async function admitted({ containment }: Resolution, path: string): Promise<string> {
+  await existing(path)
+  if (containment !== null) await admitPackage(containment, path)
+  return path
+}
+
 /** The path, when a file is there. A package that the lock file names may yet have to be downloaded. */
 async function existing(path: string): Promise<string> {
   if (await isFile(path)) return path
@@ -137,13 +190,4 @@ async function existing(path: string): Promise<string> {
     if (await isFile(path)) return path
   }
   throw new Error(`there is no file ${path}, and no import map or package of that name`)
-}
-
-async function isFile(path: string): Promise<boolean> {
-  try {
-    return (await Deno.stat(path)).isFile
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return false
-    throw error
-  }
 }

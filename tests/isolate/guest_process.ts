@@ -1,5 +1,5 @@
 /** Runs a program's bundle in a plain child process: the same frames on fd 0 and fd 1 that a virtual machine gives it. */
-import { join } from '@std/path'
+import { dirname, join } from '@std/path'
 import type { ResponseHead } from '../../src/isolate/message.ts'
 import { RUNTIME_FILE } from '../../src/isolate/bundle.ts'
 import { type IsolatedRoute, planPrograms, type Program, PROGRAM_FILE } from '../../src/isolate/program.ts'
@@ -36,7 +36,10 @@ export async function withRoutes(
 ): Promise<void> {
   const folder = await Deno.makeTempDir()
   try {
-    for (const [name, text] of Object.entries(files)) await Deno.writeTextFile(join(folder, name), text)
+    for (const [name, text] of Object.entries(files)) {
+      await Deno.mkdir(dirname(join(folder, name)), { recursive: true })
+      await Deno.writeTextFile(join(folder, name), text)
+    }
     await run(folder)
   } finally {
     await Deno.remove(folder, { recursive: true })
@@ -45,7 +48,7 @@ export async function withRoutes(
 
 /** Routes of the files in a folder: pattern and methods as their text shows them. */
 export function toRoutes(folder: string, files: Readonly<Record<string, string>>): IsolatedRoute[] {
-  return Object.entries(files).filter(([name]) => !name.startsWith('_')).map(([name, text]) => ({
+  return Object.entries(files).filter(([name]) => !/^_|^node_modules\//.test(name)).map(([name, text]) => ({
     file: name,
     path: join(folder, name),
     pattern: `/${name.replace(/\.\w+$/, '').replaceAll('.', '/')}`,

@@ -132,8 +132,12 @@ Deno.test('a stack of a guest names the file and line of the user', async () => 
 Deno.test('the isolated routes of the benchmark answer as the plain ones do', async () => {
   const routes = new URL('../../benchmark/routes/', import.meta.url)
   const source = (name: string) =>
-    Deno.readTextFileSync(new URL(name, routes)).replace('../work.ts', new URL('../work.ts', routes).pathname)
-  const files = { 'one.ts': source('test-isolated.ts'), 'two.ts': source('test-isolated-cpu.ts') }
+    Deno.readTextFileSync(new URL(name, routes)).replace('../work.ts', './_work.ts')
+  const files = {
+    'one.ts': source('test-isolated.ts'),
+    'two.ts': source('test-isolated-cpu.ts'),
+    '_work.ts': source('../work.ts'),
+  }
   await withGuest(files, async (guest) => {
     assertEquals((await ask(guest, { file: 'one.ts' })).text, '{"hello":"world!"}')
     let sum = 0

@@ -11,3 +11,4 @@ export function normalize(path: string | URL): string
 export function relative(from: string, to: string): string
 export function resolve(...parts: string[]): string
 export function parse(path: string): { root: string; dir: string; base: string; ext: string; name: string }
+export function globToRegExp(glob: string): RegExp

@@ -1,0 +1,2 @@
+// @ts-types="./types/jsonc.d.ts"
+export * from 'deno-std/jsonc/mod.js'
