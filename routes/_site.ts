@@ -23,7 +23,7 @@ import type { Site } from './_lib/site.ts'
 
 /** Options of {@linkcode createSite}. */
 export interface SiteOptions {
-  /** Errors without stacks, assets that are read once, no hot reload. Default: DENO_ENV or NODE_ENV is `production`. */
+  /** Errors without stacks, assets that are read once, no hot reload. Default: unless DENO_ENV is `development`. */
   readonly production?: boolean
   /** Signs sessions and CSRF tokens, at least 32 characters. Default: random, so that they end with the process. */
   readonly secret?: string
@@ -132,7 +132,7 @@ function listen(site: Site, event: LifecycleEvent): void {
 }
 
 function isProduction(): boolean {
-  return Deno.env.get('DENO_ENV') === 'production' || Deno.env.get('NODE_ENV') === 'production'
+  return Deno.env.get('DENO_ENV') !== 'development'
 }
 
 if (import.meta.main) {

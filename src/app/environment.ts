@@ -1,10 +1,8 @@
 /**
- * True when DENO_ENV or NODE_ENV says `production`, and also when the environment may not be read: what only
- * development shows must not show by accident.
+ * True when DENO_ENV is `development`. What only development shows must not show by accident: without the variable, with any other value,
+ * and where the environment may not be read, it is production.
  */
-export function isProduction(): boolean {
-  return ['DENO_ENV', 'NODE_ENV'].some((variable) => {
-    const { state } = Deno.permissions.querySync({ name: 'env', variable })
-    return state !== 'granted' || Deno.env.get(variable) === 'production'
-  })
+export function isDevelopment(): boolean {
+  const { state } = Deno.permissions.querySync({ name: 'env', variable: 'DENO_ENV' })
+  return state === 'granted' && Deno.env.get('DENO_ENV') === 'development'
 }

@@ -11,7 +11,7 @@ import { serveFile } from '../static/serve_file.ts'
 import { createPool } from '../worker/pool.ts'
 import type { App } from './app.ts'
 import { createDeadlines } from './deadlines.ts'
-import { isProduction } from './environment.ts'
+import { isDevelopment } from './environment.ts'
 import { closeIsolated, setIsolatedTable, startIsolated } from './isolated_routes.ts'
 import { noIsolatedRoutes } from './isolated_state.ts'
 import type { ResolvedOptions } from './options.ts'
@@ -62,12 +62,12 @@ export function createApp(options: ResolvedOptions): App {
 }
 
 /**
- * Reads the routes; with `watch` they and the views are read again as files change, unless the options or a production
- * environment say otherwise. Rejects with `StartupError` when they cannot be served.
+ * Reads the routes; with `watch` they and the views are read again as files change, when the options or the
+ * environment (DENO_ENV) ask for it. Rejects with `StartupError` when they cannot be served.
  */
 export async function prepareApp(app: App, watch: boolean): Promise<void> {
   const { routesDir, viewsDir, hotReload } = app.options
-  app.development = !isProduction()
+  app.development = isDevelopment()
   app.closing = false
   openPool(app, watch)
   const onNotice = (notice: RouteNotice) => notify(app, notice)

@@ -72,7 +72,7 @@ export interface RouterOptions {
   maxBodyBytes?: number
   /** Default false: X-Forwarded-For is ignored. */
   trustProxy?: TrustProxy
-  /** Re-evaluate what is saved. Default: on unless DENO_ENV or NODE_ENV is `production`. */
+  /** Re-evaluate what is saved. Default: on when DENO_ENV is `development`. */
   hotReload?: boolean
   /** Filters for templates. */
   filters?: Readonly<Record<string, Filter>>

@@ -6,6 +6,7 @@ import {
   type ServeOptions,
 } from '@mayfly/mayfly'
 import { fromFileUrl } from '@std/path'
+import { setEnvironment } from '../environment.ts'
 import { listen } from '../listening.ts'
 
 /** A folder of the fixture. */
@@ -47,29 +48,23 @@ export function defineSite(options: SiteOptions = {}): () => Promise<Site> {
 /** Serves the fixture, or what the options name, in this process. */
 export async function startSite(options: SiteOptions = {}): Promise<Site> {
   const { setup, environment = 'production', serve, ...routerOptions } = options
-  const before = Deno.env.get('DENO_ENV')
-  Deno.env.set('DENO_ENV', environment)
-  try {
-    const router = new Router({
-      // What machines answer is tested in tests/isolated.
-      isolate: false,
-      routesDir: fixture('routes'),
-      viewsDir: fixture('views'),
-      hotReload: false,
-      drainMs: 200,
-      ...routerOptions,
-    })
-    const errors: unknown[] = []
-    router.on('request:error', (event: LifecycleEvent<'request:error'>) => {
-      errors.push(event.metadata.error)
-    })
-    // Two files of the fixture are broken on purpose.
-    router.on('route:error', () => {})
-    setup?.(router)
-    const { address, origin, close } = await listen((options) => router.serve(options), serve)
-    return { router, address, origin, errors, close }
-  } finally {
-    if (before === undefined) Deno.env.delete('DENO_ENV')
-    else Deno.env.set('DENO_ENV', before)
-  }
+  using _environment = setEnvironment({ DENO_ENV: environment })
+  const router = new Router({
+    // What machines answer is tested in tests/isolated.
+    isolate: false,
+    routesDir: fixture('routes'),
+    viewsDir: fixture('views'),
+    hotReload: false,
+    drainMs: 200,
+    ...routerOptions,
+  })
+  const errors: unknown[] = []
+  router.on('request:error', (event: LifecycleEvent<'request:error'>) => {
+    errors.push(event.metadata.error)
+  })
+  // Two files of the fixture are broken on purpose.
+  router.on('route:error', () => {})
+  setup?.(router)
+  const { address, origin, close } = await listen((options) => router.serve(options), serve)
+  return { router, address, origin, errors, close }
 }

@@ -1,11 +1,11 @@
 /** The context of an isolated handler is that of any other. */
 import { assert, assertEquals, assertStringIncludes } from '@std/assert'
 import { session } from '@mayfly/mayfly'
-import { type Answer, inEachRuntime, openSite, type Suite } from './fixture.ts'
+import { type Answer, inEachRuntime, openDevelopment, type Suite } from './fixture.ts'
 
-inEachRuntime((runtime) => {
+inEachRuntime(async (runtime) => {
   Deno.env.set('MAYFLY_SEEN', 'from the host')
-  const site = openSite('context', { isolate: { vms: 1, runtime } })
+  const site = await openDevelopment('context', { isolate: { vms: 1, runtime } })
   site.router.use(session({ cookieSecret: 'x'.repeat(32), secure: false }))
   return site
 }, suite)

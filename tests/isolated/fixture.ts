@@ -5,6 +5,7 @@ import { fromFileUrl } from '@std/path'
 import { buildLibrary } from '../../src/isolate/ffi/build.ts'
 import { checkKvmDevice } from '../../src/isolate/ffi/kvm_device.ts'
 import { findCargo } from '../../src/isolate/ffi/toolchain.ts'
+import { setEnvironment } from '../environment.ts'
 
 /** Why no machine can run here; '' when one can. */
 export const MISSING = await findMissing()
@@ -112,16 +113,19 @@ export function testIsolated(name: string, fn: () => Promise<void>): void {
 
 /** Opens a folder as in production, where error pages say nothing of the code. */
 export async function openProduction(folder: string, runtime: Runtime = 'deno'): Promise<Site> {
-  const before = Deno.env.get('DENO_ENV')
-  Deno.env.set('DENO_ENV', 'production')
-  try {
-    const site = openSite(folder, { isolate: { vms: 1, runtime } })
-    await site.router.ready()
-    return site
-  } finally {
-    if (before === undefined) Deno.env.delete('DENO_ENV')
-    else Deno.env.set('DENO_ENV', before)
-  }
+  return await openAs('production', folder, { isolate: { vms: 1, runtime } })
+}
+
+/** Opens a folder as in development, where error pages and headers tell. */
+export async function openDevelopment(folder: string, options: RouterOptions = {}): Promise<Site> {
+  return await openAs('development', folder, options)
+}
+
+async function openAs(environment: string, folder: string, options: RouterOptions): Promise<Site> {
+  using _environment = setEnvironment({ DENO_ENV: environment })
+  const site = openSite(folder, options)
+  await site.router.ready()
+  return site
 }
 
 /** The `type` of a problem, asked for as JSON. */

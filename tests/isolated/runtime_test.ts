@@ -1,12 +1,12 @@
 /** Which runtime ran a handler is told: by every event, and by a header in development. */
 import { assert, assertEquals } from '@std/assert'
-import { openProduction, openSite, RUNTIMES, testIn } from './fixture.ts'
+import { openDevelopment, openProduction, RUNTIMES, testIn } from './fixture.ts'
 
 for (const runtime of RUNTIMES) {
   const test = testIn(runtime)
 
   test('the header and the events of development name the runtime', async () => {
-    const site = openSite('loopback', { isolate: { vms: 1, runtime } })
+    const site = await openDevelopment('loopback', { isolate: { vms: 1, runtime } })
     try {
       const { status, headers } = await site.ask('/')
       assertEquals([status, headers.get('x-mayfly-runtime')], [200, runtime])

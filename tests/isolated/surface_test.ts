@@ -1,11 +1,11 @@
 /** What the runtime core lacks says so, whoever is told; what fails in either runtime names the lines of the user. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from '@std/assert'
 import { unescape } from '@std/html'
-import { openInEach, openSite, RUNTIMES, type Site, testIn } from './fixture.ts'
+import { openDevelopment, openInEach, RUNTIMES, type Site, testIn } from './fixture.ts'
 
 const sites = openInEach((runtime) => {
   Deno.env.set('MAYFLY_SURFACE', 'the value')
-  return openSite('surface', { isolate: { vms: 1, runtime } })
+  return openDevelopment('surface', { isolate: { vms: 1, runtime } })
 })
 Deno.test.afterAll(() => Deno.env.delete('MAYFLY_SURFACE'))
 

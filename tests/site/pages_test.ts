@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from '@std/assert'
 import { createSite } from '../../routes/_site.ts'
+import { setEnvironment } from '../environment.ts'
 import { PAGES } from './pages.ts'
 
 const ORIGIN = 'http://localhost'
@@ -105,6 +106,7 @@ Deno.test('production keeps an unexpected error to itself, development shows its
   for (const production of [true, false]) {
     await using site = createSite({ production, isolate: false })
     using _quiet = muteErrors()
+    using _environment = setEnvironment({ DENO_ENV: production ? 'production' : 'development' })
     const response = await site.fetch(new Request(`${ORIGIN}/errors/crash`, { headers }))
     const html = await response.text()
     assertEquals(response.status, 500)
