@@ -62,12 +62,15 @@ export function toBaseSpec(plan: Program, core?: CoreFiles): ProgramSpec {
 
 type Image = Pick<ProgramSpec, 'path' | 'args' | 'mounts' | 'libraries'>
 
+/** What a machine tells of itself, of which nothing is the host's: its name is `mayfly`, whatever it runs on. Loggers ask for it. */
+const MACHINE_FACTS = '--allow-sys=hostname,osRelease,osUptime,loadavg,systemMemoryInfo,cpus,homedir,uid,gid'
+
 /** Stock Deno, with its own libraries and nothing else of the host. It may read the file that it will load. */
 function toDeno({ args }: Program): Image {
   const deno = Deno.execPath()
   return {
     path: '/bin/deno',
-    args: ['deno', ...args.slice(0, -1), `--allow-read=${GUEST_PATH}`, BOOTSTRAP_PATH],
+    args: ['deno', ...args.slice(0, -1), `--allow-read=${GUEST_PATH}`, MACHINE_FACTS, BOOTSTRAP_PATH],
     mounts: [{ guest: '/bin/deno', host: deno }],
     libraries: [deno],
   }

@@ -224,8 +224,8 @@ const V8_FLAGS = `--v8-flags=${
 }`
 
 /**
- * Arguments for deno: no permission but the named variables, nothing fetched, nothing read beside the bundle. The core runtime has no
- * way to any of it.
+ * Arguments for deno: no permission but the named variables and `NODE_ENV`, nothing fetched, nothing read beside the bundle. The core
+ * runtime has no way to any of it.
  */
 export function guestArguments({ env, runtime }: ProgramOptions, bundlePath: string): string[] {
   if (runtime === 'core') return [SURFACE_PATH, bundlePath]
@@ -239,7 +239,10 @@ export function guestArguments({ env, runtime }: ProgramOptions, bundlePath: str
     '--no-remote',
     '--no-check',
     V8_FLAGS,
-    ...(env.length === 0 ? [] : [`--allow-env=${env.join(',')}`]),
+    `--allow-env=${[...new Set([...env, ...Object.keys(GIVEN_ENVIRONMENT)])].sort().join(',')}`,
+    // Everything else is as if it were not there: packages look for variables and files, and do without.
+    '--ignore-env',
+    '--ignore-read',
     bundlePath,
   ]
 }
@@ -252,6 +255,9 @@ const DENO_ENVIRONMENT = {
   NO_COLOR: '1',
 }
 
+/** What every guest may read, unless `env` names the host's own. Packages leave out their checks for development. */
+const GIVEN_ENVIRONMENT = { NODE_ENV: 'production' }
+
 /** The guest's whole environment. A variable that the host does not have is not there either. */
 function guestEnvironment(
   { env, runtime }: ProgramOptions,
@@ -259,7 +265,7 @@ function guestEnvironment(
 ): Record<string, string> {
   const given = env.map((name) => [name, readEnv(name)] as const).filter(([, value]) => value !== undefined)
   return {
-    ...(runtime === 'deno' ? DENO_ENVIRONMENT : {}),
+    ...(runtime === 'deno' ? { ...DENO_ENVIRONMENT, ...GIVEN_ENVIRONMENT } : {}),
     ...Object.fromEntries(given) as Record<string, string>,
   }
 }

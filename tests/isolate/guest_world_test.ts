@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch, assertNotEquals } from '@std/assert'
+import { assert, assertEquals, assertMatch, assertNotEquals, assertStringIncludes } from '@std/assert'
 import { encodeControl } from '../../src/isolate/request_frame.ts'
 import { chachaBlock, setUp } from '../../src/isolate/guest/random.ts'
 import { ask, exchange, withGuest } from './guest_process.ts'
@@ -70,42 +70,111 @@ Deno.test('chachaBlock gives the block of RFC 8439, section 2.3.2', () => {
   )
 })
 
-Deno.test('a handler reaches nothing of the host', async () => {
+Deno.test('a handler reaches nothing of the host, and is told so in words of ours', async () => {
   const files = {
     'reach.ts': `
-      export const isolated = { env: ['MAYFLY_TEST_SEEN', 'MAYFLY_TEST_MISSING'] }
+      export const isolated = true
       const tries = {
-        read: () => Deno.readTextFileSync('/etc/passwd'), write: () => Deno.writeTextFileSync('/tmp/x', ''),
+        read: () => Deno.readTextFileSync('/etc/passwd'), list: () => [...Deno.readDirSync('/')], write: () => Deno.writeTextFileSync('/tmp/x', ''),
         net: () => fetch('http://127.0.0.1:8099/'), listen: () => Deno.listen({ port: 0 }), run: () => new Deno.Command('/bin/true').outputSync(),
-        ffi: () => Deno.dlopen('/lib/x.so', {}), env: () => Deno.env.get('HOME'), envs: () => Deno.env.toObject(), sys: () => Deno.hostname(),
-        code: () => import(String('file:///etc/hosts')), remote: () => import(String('https://localhost:1/x.ts')), 
+        ffi: () => Deno.dlopen('/lib/x.so', {}), sys: () => Deno.hostname(),
+        code: () => import(String('file:///etc/hosts')), remote: () => import(String('https://localhost:1/x.ts')),
       }
       export async function GET(ctx) {
-        const names = {}
+        const ends = {}
         for (const [name, attempt] of Object.entries(tries)) {
-          try { await attempt(); names[name] = 'done' } catch (error) { names[name] = error.name }
+          try { await attempt(); ends[name] = ['done'] } catch (error) { ends[name] = [error.name, error.message] }
         }
-        return ctx.send.json({ names, seen: Deno.env.get('MAYFLY_TEST_SEEN'), missing: Deno.env.get('MAYFLY_TEST_MISSING') ?? null })
+        return ctx.send.json(ends)
+      }
+      export const POST = () => tries.code()`,
+  }
+  await withGuest(files, async (guest) => {
+    const { code, remote, ...refused } = JSON.parse((await ask(guest, {})).text) as Record<string, string[]>
+    const names = Object.entries(refused).map(([name, [kind]]) => [name, kind])
+    assertEquals(Object.fromEntries(names), {
+      read: 'NotFound',
+      list: 'NotFound',
+      write: 'NotCapable',
+      net: 'NotCapable',
+      listen: 'NotCapable',
+      run: 'NotCapable',
+      ffi: 'NotCapable',
+      sys: 'NotCapable',
+    })
+    for (const [name, [, message]] of Object.entries(refused)) {
+      assertMatch(message, /isolated handlers .*, want .*/, name)
+      assert(!/--allow|run again/.test(message), message)
+    }
+    assertStringIncludes(refused.net[1], 'Cannot reach "127.0.0.1:8099": isolated handlers have no network')
+    for (const [name] of [code, remote]) assert(name === 'TypeError' || name === 'NotCapable', name)
+    const { error } = (await ask(guest, { method: 'POST' })).head
+    assertStringIncludes(error!.message, 'isolated handlers hold what they import by name')
+  })
+})
+
+Deno.test('a variable that is not named is not there, whoever asks and however; one that is set is', async () => {
+  const files = {
+    'env.ts': `
+      import process, { env } from 'node:process'
+      export const isolated = { env: ['MAYFLY_TEST_SEEN', 'MAYFLY_TEST_MISSING'] }
+      const atStart = { ...process.env }
+      const refusals = ['', 'A=B', 'A\\0'].map((name) => { try { Deno.env.set(name, 'x') } catch (error) { return error.name } })
+      export function GET() {
+        const found = {
+          atStart, all: { ...process.env }, keys: Object.keys(env), object: Deno.env.toObject(), refusals,
+          hidden: [process.env.MAYFLY_TEST_HIDDEN, Deno.env.get('MAYFLY_TEST_HIDDEN'), env.HOME, env.PATH, env.DENO_DIR].map(String),
+          has: ['MAYFLY_TEST_HIDDEN' in process.env, Deno.env.has('MAYFLY_TEST_HIDDEN'), 'HOME' in env, 'MAYFLY_TEST_SEEN' in env],
+        }
+        process.env.OWN = 'mine'
+        const own = [env.OWN, Deno.env.get('OWN'), 'OWN' in env, Object.keys(env)]
+        delete process.env.OWN
+        return Response.json({ ...found, own, gone: String(env.OWN) })
       }`,
   }
+  const given = { MAYFLY_TEST_SEEN: 'yes', NODE_ENV: 'production' }
   Deno.env.set('MAYFLY_TEST_SEEN', 'yes')
+  Deno.env.set('MAYFLY_TEST_HIDDEN', 'a secret')
   try {
     await withGuest(files, async (guest) => {
-      const { names, seen, missing } = JSON.parse((await ask(guest, {})).text)
-      assertEquals([seen, missing], ['yes', null])
-      const { code, remote, ...refused } = names
-      assertEquals(
-        Object.values(refused),
-        new Array(Object.keys(refused).length).fill('NotCapable'),
-        JSON.stringify(names),
-      )
-      assert(
-        [code, remote].every((name) => name === 'TypeError' || name === 'NotCapable'),
-        JSON.stringify(names),
-      )
+      const { text } = await ask(guest, {})
+      const { keys, own, ...found } = JSON.parse(text)
+      assertEquals(found, {
+        atStart: given,
+        all: given,
+        object: given,
+        refusals: ['TypeError', 'TypeError', 'TypeError'],
+        hidden: new Array(5).fill('undefined'),
+        has: [false, false, false, true],
+        gone: 'undefined',
+      })
+      assertEquals(keys.sort(), Object.keys(given))
+      assertEquals(own.slice(0, 3), ['mine', 'mine', true])
+      assertEquals(own[3].sort(), [...Object.keys(given), 'OWN'].sort())
     })
   } finally {
     Deno.env.delete('MAYFLY_TEST_SEEN')
+    Deno.env.delete('MAYFLY_TEST_HIDDEN')
+  }
+})
+
+Deno.test('NODE_ENV is production, or what the host has where env names it', async () => {
+  const read = `export const GET = () => new Response(process.env.NODE_ENV)`
+  const before = Deno.env.get('NODE_ENV')
+  Deno.env.set('NODE_ENV', 'staging')
+  try {
+    for (const [options, wanted] of [['true', 'production'], [`{ env: ['NODE_ENV'] }`, 'staging']]) {
+      await withGuest({ 'a.ts': `export const isolated = ${options}\n${read}` }, async (guest) => {
+        assertEquals((await ask(guest, {})).text, wanted)
+      })
+    }
+    Deno.env.delete('NODE_ENV')
+    await withGuest({ 'a.ts': `export const isolated = { env: ['NODE_ENV'] }\n${read}` }, async (guest) => {
+      assertEquals((await ask(guest, {})).text, 'production')
+    })
+  } finally {
+    if (before === undefined) Deno.env.delete('NODE_ENV')
+    else Deno.env.set('NODE_ENV', before)
   }
 })
 

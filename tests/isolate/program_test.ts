@@ -61,15 +61,15 @@ Deno.test('the hash of a program changes with all that the guest sees, and with 
   })
 })
 
-Deno.test('guestArguments gives no permission but the named variables', () => {
+Deno.test('guestArguments gives no permission but the named variables and NODE_ENV', () => {
   const args = guestArguments(resolveIsolateOptions('a', true), '/program.js')
   assertEquals([args[0], args.at(-1), args.filter((arg) => arg.startsWith('--allow') || arg === '-A')], [
     'run',
     '/program.js',
-    [],
+    ['--allow-env=NODE_ENV'],
   ])
-  const named = guestArguments(resolveIsolateOptions('a', { env: ['B', 'A'] }), '/p.js')
-  assertEquals(named.filter((arg) => arg.startsWith('--allow')), ['--allow-env=A,B'])
+  const named = guestArguments(resolveIsolateOptions('a', { env: ['Z', 'A'] }), '/p.js')
+  assertEquals(named.filter((arg) => arg.startsWith('--allow')), ['--allow-env=A,NODE_ENV,Z'])
 })
 
 Deno.test('warm-up frames run through their handlers', async () => {

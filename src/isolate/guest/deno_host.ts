@@ -1,5 +1,7 @@
 /** The guest's host where the runtime is Deno. */
 import { Console } from 'node:console'
+import { installEnvironment } from './deno_environment.ts'
+import { explainImport, installAdvice } from './deno_errors.ts'
 import { createFrames } from './frames.ts'
 import { type GuestHost, setHost } from './host.ts'
 
@@ -13,7 +15,7 @@ const denoHost: GuestHost = {
   limitMemory: () => {},
   settle,
   inspect: (value) => Deno.inspect(value),
-  explain: () => undefined,
+  explain: explainImport,
   onIdle: (callback) =>
     addEventListener('beforeunload', (event) => {
       if (callback()) event.preventDefault()
@@ -87,4 +89,6 @@ function nodeHeapStatistics(): () => { used_heap_size: number } {
 
 function nothing(): void {}
 
+installEnvironment()
+installAdvice()
 setHost(denoHost)

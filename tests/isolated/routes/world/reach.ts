@@ -20,8 +20,9 @@ const WAYS: Readonly<Record<string, () => unknown>> = {
   run: () => new Deno.Command('/bin/deno').outputSync(),
   node_spawn: async () => {
     const { spawnSync } = await import(pathOf('node:child_process'))
-    const { error } = spawnSync('/bin/deno', ['--version'])
+    const { error, status } = spawnSync('/bin/deno', ['--version'])
     if (error !== undefined) throw error
+    return status
   },
   kill: () => Deno.kill(1, 'SIGKILL'),
   read: () => Deno.readTextFileSync('/etc/passwd'),
@@ -33,7 +34,7 @@ const WAYS: Readonly<Record<string, () => unknown>> = {
   cwd: () => Deno.cwd(),
   chdir: () => Deno.chdir('/tmp'),
   env: () => Deno.env.get('PATH'),
-  env_all: () => Deno.env.toObject(),
+  env_all: () => Object.keys(Deno.env.toObject()).join(),
   env_set: () => Deno.env.set('PATH', 'x'),
   ffi: () => Deno.dlopen('/lib/x86_64-linux-gnu/libc.so.6', { getpid: { parameters: [], result: 'i32' } }),
   hostname: () => Deno.hostname(),
