@@ -34,6 +34,8 @@ export interface SiteOptions {
    * where there are KVM and cargo, else 503.
    */
   readonly isolate?: false | 'worker'
+  /** Write requests of isolated routes down, for their warm-up; in development only. Default false. */
+  readonly recordWarmup?: boolean
 }
 
 /** No inline script runs without the nonce. Mayfly's own page for developers brings its style with it. */
@@ -62,7 +64,7 @@ export function createSite(options: SiteOptions = {}): Router {
     routesDir: fromFileUrl(new URL('routes', root)),
     viewsDir: fromFileUrl(new URL('views', root)),
     hotReload: !production,
-    ...toIsolate(options.isolate),
+    ...toIsolate(options),
     worker: {
       scriptURL: new URL('./_workers/cpu.ts', import.meta.url),
       poolSize: 2,
@@ -114,9 +116,8 @@ export function createSite(options: SiteOptions = {}): Router {
   return router
 }
 
-function toIsolate(isolate: SiteOptions['isolate']): RouterOptions {
-  if (isolate === undefined) return {}
-  return { isolate: isolate === false ? false : { onUnavailable: isolate } }
+function toIsolate({ isolate, recordWarmup }: SiteOptions): RouterOptions {
+  return { isolate: isolate === false ? false : { onUnavailable: isolate, recordWarmup } }
 }
 
 /** Feeds the pages; errors that nobody foresaw go to stderr, as they would without a listener. */
@@ -140,6 +141,7 @@ if (import.meta.main) {
     secret: Deno.env.get('SITE_SECRET'),
     secureCookies: Deno.env.get('SITE_HTTPS') === '1',
     ...(Deno.env.get('SITE_WORKERS') === '1' ? { isolate: 'worker' } : {}),
+    recordWarmup: Deno.args.includes('--record-warmup'),
   })
   await router.serve({
     onListen: ({ hostname, port }) => {

@@ -6,6 +6,7 @@ import type { RouteTable } from '../router/load.ts'
 import type { Tree } from '../router/tree.ts'
 import type { HotReload } from '../router/watch.ts'
 import type { Machines, MachinesOptions } from '../isolate/machines.ts'
+import type { WarmupRecorder } from '../isolate/warmup_recorder.ts'
 import type { StaticMount } from '../static/mount.ts'
 import type { WorkerPool } from '../worker/pool.ts'
 import type { Deadlines } from './deadlines.ts'
@@ -53,6 +54,8 @@ export interface App {
   /** Made when the router gets ready, ended by close. */
   pool: WorkerPool | undefined
   isolated: IsolatedRoutes
+  /** Writes requests down, in development and when asked to. */
+  recorder: WarmupRecorder | null
   /** Opens what runs isolated routes; rejects where there can be none. */
   openMachines: (options: MachinesOptions) => Promise<Machines>
   /** Longest wait of a client's request for the start of its program, in milliseconds. */

@@ -22,6 +22,7 @@ import {
 } from '../isolate/isolation.ts'
 import { openProcessPool } from '../isolate/processes/process_pool.ts'
 import type { IsolatedRoute } from '../isolate/program.ts'
+import { recordSample, takeSample } from '../isolate/warmup_recorder.ts'
 import type { LoadedRoute, RouteTable } from '../router/load.ts'
 import type { App } from './app.ts'
 import { toHooks } from './isolated_events.ts'
@@ -57,10 +58,22 @@ function run(
   handler: IsolatedHandler,
   state: RequestState,
 ): Awaitable<Response> {
-  const response = runIsolated(isolation, handler, state)
-  if (!app.development) return response
-  if (response instanceof Response) return withRuntime(response, handler)
-  return response.then((response) => withRuntime(response, handler))
+  if (!app.development) return runIsolated(isolation, handler, state)
+  return runInDevelopment(app, isolation, handler, state)
+}
+
+/** The response says what ran its handler; its request is written down where that was asked for. */
+async function runInDevelopment(
+  { recorder }: App,
+  isolation: Isolation,
+  handler: IsolatedHandler,
+  state: RequestState,
+): Promise<Response> {
+  const { route, method } = handler.program.plan.handlers[handler.index]
+  const sample = recorder === null ? null : takeSample(route, method === null, state)
+  const response = await runIsolated(isolation, handler, state)
+  if (sample !== null && response.ok) recordSample(recorder!, sample)
+  return withRuntime(response, handler)
 }
 
 /** The response, with a header that says what ran its handler. */

@@ -4,6 +4,7 @@ import { StartupError } from '../errors/startup_error.ts'
 import { createBus, emit, wants } from '../events/bus.ts'
 import { RouteNamesError } from '../router/classify.ts'
 import { openVirtualMachines } from '../isolate/virtual_machines.ts'
+import { closeRecorder, createRecorder } from '../isolate/warmup_recorder.ts'
 import { loadRoutes, type RouteTable } from '../router/load.ts'
 import type { RouteNotice } from '../router/notice.ts'
 import { startHotReload, stopHotReload } from '../router/watch.ts'
@@ -50,6 +51,7 @@ export function createApp(options: ResolvedOptions): App {
     routes: noRoutes(),
     pool: undefined,
     isolated: noIsolatedRoutes(),
+    recorder: null,
     openMachines: openVirtualMachines,
     startWaitMs: 10_000,
     hotReload: undefined,
@@ -69,6 +71,7 @@ export async function prepareApp(app: App, watch: boolean): Promise<void> {
   const { routesDir, viewsDir, hotReload } = app.options
   app.development = isDevelopment()
   app.closing = false
+  openRecorder(app)
   openPool(app, watch)
   const onNotice = (notice: RouteNotice) => notify(app, notice)
   try {
@@ -103,9 +106,27 @@ export async function closeApp(app: App): Promise<void> {
   if (app.hotReload !== undefined) await stopHotReload(app.hotReload)
   app.hotReload = undefined
   await closeIsolated(app)
+  if (app.recorder !== null) await closeRecorder(app.recorder)
+  app.recorder = null
   await stopEsbuild()
   app.pool?.close()
   app.pool = app.host.worker = undefined
+}
+
+/** Begins to write warm-up requests down, where that was asked for. */
+function openRecorder(app: App): void {
+  const { isolate } = app.options
+  if (isolate === false || isolate?.recordWarmup !== true) return
+  if (!app.development) {
+    throw new StartupError(
+      'Cannot record warm-up requests: isolate.recordWarmup is true in production, want it in development only, ' +
+        'as what users send must not come into a snapshot',
+    )
+  }
+  app.recorder ??= createRecorder()
+  app.recorder.tell(
+    'mayfly: records requests of isolated routes, of each shape one, in NAME.warmup.json beside the route',
+  )
 }
 
 /** Makes the worker pool; its threads start at once for a server, else with the first task. */

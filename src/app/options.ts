@@ -48,6 +48,11 @@ export interface IsolateRouterOptions {
    * permissions, a weaker boundary, and says so at start and in every response (`x-mayfly-isolation: worker`).
    */
   onUnavailable?: 'refuse' | 'worker'
+  /**
+   * Write requests of each shape to `NAME.warmup.json` beside the route, to be reviewed and named as its `warmup`. In development only:
+   * what production's users send must not come into a snapshot. Default false.
+   */
+  recordWarmup?: boolean
 }
 
 /** Which proxies may name the client: all, the nearest n, or those of addresses and CIDR ranges. */
@@ -179,6 +184,7 @@ const ISOLATE_RULES: Readonly<Record<keyof IsolateRouterOptions, Rule>> = {
     wanted: '"refuse" or "worker"',
     check: (value) => value === 'refuse' || value === 'worker' ? undefined : TypeError,
   },
+  recordWarmup: flag,
 }
 
 /**

@@ -160,12 +160,11 @@ function toHeaders(
 ): HeaderPairs {
   const own = Object.entries(given).map(([name, value]) => [name.toLowerCase(), value] as const)
   const taken = new Set(own.map(([name]) => name))
-  const typed = body === null || body.type === ''
-    ? own
-    : [...own.filter(([name]) => name !== 'content-type'), ['content-type', body.type] as const]
+  const type = body === null || body.type === '' ? [] : [['content-type', body.type] as const]
   return [
     ...client.filter(([name]) => !taken.has(name)),
-    ...typed,
+    ...own.filter(([name]) => body === null || name !== 'content-type'),
+    ...type,
     ...(body === null ? [] : [['content-length', String(body.bytes.length)] as const]),
   ]
 }

@@ -1,6 +1,7 @@
 /** Files of warm-up requests, `users.warmup.json` beside `users.ts`: a JSON array of them. */
 import { basename, dirname, join, resolve } from '@std/path'
 import { type Place, ProgramError, runTransform } from './compiler.ts'
+import { containIn, refusalOf } from './containment.ts'
 import { findEntryFault, MAX_WARMUP_REQUESTS, type WarmupRequest } from './warmup_request.ts'
 
 /** Bytes of a file at most. */
@@ -29,8 +30,8 @@ export interface WarmupFile {
 }
 
 /**
- * The requests of a file, which must lie inside the project: the working directory if that holds the route file, else the route file's
- * folder. Throws `ProgramError` that names file and line.
+ * The requests of a file, which must lie inside the project, as all that a bundle contains. Rejects with `ProgramError` that names file
+ * and line.
  */
 export async function readWarmupFile({ file, path, name }: WarmupFile): Promise<WarmupRequest[]> {
   const shown = join(dirname(file), name)
@@ -70,21 +71,16 @@ export function placeOfEntry(shown: string, text: string, index: number): Place 
 async function readText(what: string, shown: string, path: string, name: string): Promise<string> {
   const wanted = resolve(dirname(path), name)
   try {
-    const real = await Deno.realPath(wanted)
-    const project = await Deno.realPath(projectOf(path))
-    if (!isBelow(real, project)) {
-      throw new ProgramError(`${what}: '${shown}' lies outside of the project, want a file in it`, null)
-    }
-    const { size, isFile } = await Deno.stat(real)
-    if (!isFile || size > MAX_WARMUP_FILE) {
+    const refusal = await refusalOf(await containIn(dirname(path)), wanted)
+    if (refusal !== null) throw new ProgramError(`${what}: '${shown}': ${refusal}`, null)
+    const { size } = await Deno.stat(wanted)
+    if (size > MAX_WARMUP_FILE) {
       throw new ProgramError(
-        `${what}: '${shown}' ${
-          isFile ? `has ${size} bytes` : 'is no file'
-        }, want a file of at most ${MAX_WARMUP_FILE} bytes`,
+        `${what}: '${shown}' has ${size} bytes, want at most ${MAX_WARMUP_FILE}`,
         null,
       )
     }
-    return await Deno.readTextFile(real)
+    return await Deno.readTextFile(wanted)
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error
     throw new ProgramError(
@@ -93,14 +89,6 @@ async function readText(what: string, shown: string, path: string, name: string)
       { cause: error },
     )
   }
-}
-
-function projectOf(path: string): string {
-  return isBelow(path, Deno.cwd()) ? Deno.cwd() : dirname(path)
-}
-
-function isBelow(path: string, folder: string): boolean {
-  return path.startsWith(folder.endsWith('/') ? folder : `${folder}/`)
 }
 
 /** V8 does not always tell where the fault is; esbuild does. */
