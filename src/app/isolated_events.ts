@@ -11,6 +11,10 @@ export function toHooks(bus: EventBus): IsolationHooks {
     boot: (program) => emit(bus, 'isolate:boot', nameOf(program)),
     ready: (program, how) => emit(bus, 'isolate:ready', { ...nameOf(program), ...how }),
     dropped: (program) => emit(bus, 'isolate:drop', { ...nameOf(program), reason: 'memoryBudgetMb' }),
+    residue: (program, handlers) => {
+      emit(bus, 'isolate:residue', { ...nameOf(program), handlers })
+      if (handlers.length > 0) tellResidue(handlers)
+    },
     rejected: (program, limit) => emit(bus, 'isolate:rejected', { ...nameOf(program), limit }),
     complete: (program, completion) => {
       if (!wants(bus, 'isolate:complete')) return
@@ -30,6 +34,14 @@ export function toHooks(bus: EventBus): IsolationHooks {
       emit(bus, 'isolate:denied', { ...toMetadata(program, completion), ...denied })
     },
   }
+}
+
+/** A fresh machine and a warm one gave one request different answers. */
+function tellResidue(handlers: readonly string[]): void {
+  console.error(
+    `mayfly: ${handlers.join(', ')}: the answers show what the warm-up's requests left in the module; ` +
+      'export function beforeSnapshot() from the file, and take it back there',
+  )
 }
 
 function toMetadata(program: Program, completion: Completion): IsolateMetadata {

@@ -176,6 +176,7 @@ async function open(app: App): Promise<Isolation | null> {
     ...(memoryBudgetMb === undefined ? {} : { memoryBudgetMb }),
     onDrop: hooks.dropped,
     onReload: hooks.ready,
+    onResidue: hooks.residue,
     defaults: { runtime, timeoutMs, cpuMs, memoryMb, coarseClockUs, limits },
     routesDir: app.options.routesDir,
     hooks,

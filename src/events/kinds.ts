@@ -66,6 +66,8 @@ export interface IsolateMetadata {
   readonly call?: string
   /** How often it was, in the one request. */
   readonly times?: number
+  /** The handlers whose answers show what the warm-up left, of `isolate:residue`. */
+  readonly handlers?: readonly string[]
   /** The option whose limit was met (`timeoutMs`, `threads`), or words. */
   readonly reason?: string
 }
@@ -107,6 +109,7 @@ export interface LifecycleEventMap {
   'isolate:boot': IsolateMetadata
   'isolate:ready': IsolateMetadata
   'isolate:drop': IsolateMetadata
+  'isolate:residue': IsolateMetadata
   'isolate:complete': IsolateMetadata
   'isolate:timeout': IsolateMetadata
   'isolate:memory': IsolateMetadata
@@ -164,6 +167,7 @@ export const LIFECYCLE_KINDS: readonly LifecycleKind[] = Object.freeze(
     'isolate:boot',
     'isolate:ready',
     'isolate:drop',
+    'isolate:residue',
     'isolate:complete',
     'isolate:timeout',
     'isolate:memory',

@@ -17,7 +17,7 @@ import { NativeProgram } from './ffi/native_program.ts'
 import type { LoadSpec, ProgramSpec } from './ffi/spec.ts'
 import { DEFAULT_LIMITS } from './options.ts'
 import { GUEST_PATH, type Program } from './program.ts'
-import { createSeed, encodeControl } from './request_frame.ts'
+import { encodeControl } from './request_frame.ts'
 
 /** A base, held by a program for as long as it may be loaded again. */
 export interface HeldBase {
@@ -91,12 +91,12 @@ function draws({ runtime }: Program['options']): boolean {
   return runtime === 'deno'
 }
 
-/** A program for its base, without a warm-up. */
-export function toLoadSpec({ bundle, options }: Program, base: NativeProgram): LoadSpec {
+/** A program for its base, without a warm-up; its modules draw from `seed`. */
+export function toLoadSpec({ bundle, options }: Program, base: NativeProgram, seed: string): LoadSpec {
   const { cpuMs, outputBytes, limits } = options
   return {
     base: base.handle,
-    frame: encodeControl({ control: 'load', name: GUEST_PATH, seed: createSeed() }),
+    frame: encodeControl({ control: 'load', name: GUEST_PATH, seed }),
     files: [{ guest: GUEST_PATH, bytes: bundle.code }],
     draws: draws(options),
     limits: {

@@ -13,7 +13,7 @@ import type { NativeLibrary } from './ffi/library.ts'
 import { NativeProgram, type Trial } from './ffi/native_program.ts'
 import type { WarmupFrame } from './ffi/spec.ts'
 import type { BeforeSnapshotHead, DescribeHead } from './message.ts'
-import type { Program } from './program.ts'
+import { nameHandler, type Program } from './program.ts'
 import { createSeed, encodeControl } from './request_frame.ts'
 import { decodeHookAnswer } from './response_frame.ts'
 import { toHostError } from './stack.ts'
@@ -27,6 +27,8 @@ export interface WarmProgram {
   readonly bootMs: number
   /** Whether its requests run in a fork as they did at the end of the warm-up. */
   readonly settled: boolean
+  /** What its modules drew from. */
+  readonly seed: string
 }
 
 /** What the first runs of a handler may take beyond its own limit: they are cold. */
@@ -52,13 +54,24 @@ export async function bootWarm(
   plan: Program,
 ): Promise<WarmProgram> {
   const begin = performance.now()
-  const first = await bootSurvivors(library, base, plan, plan.warmup, 1)
+  const seed = createSeed()
+  const first = await bootSurvivors(library, base, plan, seed, plan.warmup, 1)
   let { native } = first
   if (!isSettled(native)) {
     await native.close()
-    native = (await bootSurvivors(library, base, plan, first.warmup, LONGER)).native
+    native = (await bootSurvivors(library, base, plan, seed, first.warmup, LONGER)).native
   }
-  return { native, bootMs: performance.now() - begin, settled: isSettled(native) }
+  return { native, bootMs: performance.now() - begin, settled: isSettled(native), seed }
+}
+
+/** Loads a program into its base and warms nothing up; its modules draw from `seed`. Rejects as {@link bootWarm} does. */
+export function bootCold(
+  library: NativeLibrary,
+  base: NativeProgram,
+  plan: Program,
+  seed: string,
+): Promise<NativeProgram> {
+  return NativeProgram.boot(library, toLoadSpec(plan, base, seed))
 }
 
 /** Boots, each time without the handler at fault; gives the warm-up that was left. */
@@ -66,6 +79,7 @@ async function bootSurvivors(
   library: NativeLibrary,
   base: NativeProgram,
   plan: Program,
+  seed: string,
   given: readonly Warmup[],
   times: number,
 ): Promise<{ native: NativeProgram; warmup: readonly Warmup[] }> {
@@ -74,7 +88,7 @@ async function bootSurvivors(
     const steps = toSteps(plan, warmup, times)
     try {
       const spec = {
-        ...toLoadSpec(plan, base),
+        ...toLoadSpec(plan, base, seed),
         warmup: steps.map(({ frame }) => frame),
         // What a warm-up leaves in memory; without one that costs more than it gives.
         ...(warmup.length === 0 ? {} : { last: encodeControl({ control: 'settle' }) }),
@@ -105,11 +119,6 @@ function failedHook(plan: Program, native: NativeProgram, index: number): string
   const file = [...new Set(plan.handlers.map(({ route }) => route.file))][failed.module]
   const { name, message } = toHostError(plan.stacks, failed.error)
   return `beforeSnapshot of ${file} failed: ${name}: ${message}`
-}
-
-function nameHandler(plan: Program, index: number): string {
-  const { route, method } = plan.handlers[index]
-  return method === null ? route.file : `${method} ${route.file}`
 }
 
 /** One frame of the warm-up, and whose it is; null for the program's own. */

@@ -38,6 +38,8 @@ export interface IsolationHooks {
   denied?: (program: Program, completion: Completion, denied: Denied) => void
   /** Its snapshot was dropped for those of others. */
   dropped?: (program: Program) => void
+  /** A program was looked at for what its warm-up left; these handlers show it. */
+  residue?: (program: Program, handlers: readonly string[]) => void
   /** The queue was full. */
   rejected?: (program: Program, limit: number) => void
 }

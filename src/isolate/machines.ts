@@ -21,6 +21,8 @@ export interface MachinesOptions {
   readonly memoryBudgetMb?: number
   /** A program was dropped. */
   readonly onDrop?: (program: Program) => void
+  /** A program was compared with one that was never warmed; these handlers answer otherwise: what the warm-up left shows. */
+  readonly onResidue?: (program: Program, handlers: readonly string[]) => void
   /** A dropped program was loaded again. */
   readonly onReload?: (program: Program, how: Readiness) => void
   /** Gives the opening up. */

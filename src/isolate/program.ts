@@ -12,7 +12,14 @@ import {
 } from './options.ts'
 import { findHints, type RequestHints } from './request_hints.ts'
 import { createStackMapper, type StackMapper } from './stack.ts'
-import { planWarmup, type Warmup, type WarmupChoice, type WarmupTarget } from './warmup.ts'
+import {
+  planProbes,
+  planWarmup,
+  type Probe,
+  type Warmup,
+  type WarmupChoice,
+  type WarmupTarget,
+} from './warmup.ts'
 import { readWarmupFile } from './warmup_file.ts'
 
 /** An isolated route, as the router's table lists it. */
@@ -54,6 +61,8 @@ export interface Program {
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly warmup: readonly Warmup[]
+  /** Requests as no warm-up has them, for who looks for what it left. */
+  readonly probes: readonly Probe[]
   readonly stacks: StackMapper
 }
 
@@ -123,6 +132,12 @@ export async function planPrograms(
   return { programs, failures }
 }
 
+/** A handler by its index, for people: `GET users.ts`. */
+export function nameHandler({ handlers }: Program, index: number): string {
+  const { route, method } = handlers[index]
+  return method === null ? route.file : `${method} ${route.file}`
+}
+
 /** Whether a program consists of one of these files. */
 export function dependsOn({ bundle }: Program, changed: ReadonlySet<string>): boolean {
   return bundle.inputs.some((path) => changed.has(path))
@@ -165,6 +180,7 @@ async function toProgram(
   const handlers: ProgramHandler[] = []
   const listed: BundleHandler[] = []
   const warmup: Warmup[] = []
+  const probes: Probe[] = []
   for (const [file, { route, options, hints }] of members.entries()) {
     const targets = toTargets(route, handlers.length)
     for (const { method } of targets) {
@@ -176,6 +192,7 @@ async function toProgram(
       })
     }
     warmup.push(...planWarmup(route.file, route.pattern, targets, options.warmup, hints))
+    probes.push(...planProbes(route.file, route.pattern, targets, options.warmup, hints))
   }
   const bundle = await bundleProgram({
     root: surroundings.root,
@@ -191,7 +208,19 @@ async function toProgram(
   const env = guestEnvironment(options, surroundings.readEnv)
   const hash = await digest(bundle.code, JSON.stringify([args, env, members.map((member) => member.options)]))
   const stacks = createStackMapper({ [PROGRAM_FILE]: bundle.map, [RUNTIME_FILE]: runtime.map })
-  return { hash, id: hash.slice(0, 12), options, handlers, bundle, runtime, args, env, warmup, stacks }
+  return {
+    hash,
+    id: hash.slice(0, 12),
+    options,
+    handlers,
+    bundle,
+    runtime,
+    args,
+    env,
+    warmup,
+    probes,
+    stacks,
+  }
 }
 
 /** What a route's warm-up asks; the requests of its file in place of the file's name. */

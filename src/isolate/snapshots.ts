@@ -6,6 +6,7 @@
  * load -> snapshot -- over the budget --> dropped -- a request --> load -> snapshot
  * ```
  */
+import { delay } from '@std/async'
 import { Bases, type HeldBase } from './base.ts'
 import { bootWarm, type WarmProgram } from './boot.ts'
 import { openCore } from './core_files.ts'
@@ -15,7 +16,10 @@ import type { NativePool } from './ffi/native_pool.ts'
 import type { NativeProgram } from './ffi/native_program.ts'
 import type { BootedProgram, MachinesOptions } from './machines.ts'
 import type { Program } from './program.ts'
+import { findResidue } from './residue.ts'
 
+/** How long a look for residue waits for boots, before it asks again. */
+const LOOK_MS = 50
 /** Memory of one machine of a program beside the snapshot: pages of its own, and what the host and KVM keep of it. */
 const MACHINE_BYTES = 1 << 20
 
@@ -57,6 +61,10 @@ export class Snapshots {
   #uses = 0
   /** Requests that wait for a program to be loaded again. */
   #waiting = 0
+  /** Boots under way. */
+  #booting = 0
+  /** Ends with the looks for residue; they wait until nothing boots. */
+  #looking: Promise<void> = Promise.resolve()
   /** Ends with the loads before; one runs at a time, as requests of other programs need the cores. */
   #line: Promise<unknown> = Promise.resolve()
 
@@ -70,15 +78,35 @@ export class Snapshots {
   /** Boots a program, in its base. */
   async boot(plan: Program): Promise<SnapshotProgram> {
     const base = await this.#bases.hold(plan)
+    this.#booting++
     try {
-      const program = new SnapshotProgram(plan, base, await bootWarm(this.#library, base.native, plan))
+      const warm = await bootWarm(this.#library, base.native, plan)
+      const program = new SnapshotProgram(plan, base, warm)
       this.#programs.add(program)
       this.#keep(program)
+      this.#lookForResidue(program, warm)
       return program
     } catch (error) {
       await base.release()
       throw error
+    } finally {
+      this.#booting--
     }
+  }
+
+  /** Tells of what the warm-up left, once nothing boots. A program that keeps its state has it from its requests too. */
+  #lookForResidue(program: SnapshotProgram, warm: WarmProgram): void {
+    const { plan, base } = program
+    const { onResidue } = this.#options
+    if (onResidue === undefined || plan.warmup.length === 0 || !plan.options.ephemeral) return
+    this.#looking = this.#looking.then(async () => {
+      const isOver = () => program.retired || program.native !== warm.native
+      while (this.#booting > 0 && !isOver()) await delay(LOOK_MS)
+      if (isOver()) return
+      const handlers = await findResidue(this.#library, this.#pool, base.native, plan, warm, isOver)
+      if (!isOver()) onResidue(plan, handlers)
+      // A program that was retired or a pool that was closed meanwhile: there is nobody to tell.
+    }).catch(() => {})
   }
 
   /**
@@ -117,6 +145,7 @@ export class Snapshots {
   async close(): Promise<void> {
     for (const program of this.#programs) program.retired = true
     await this.#line
+    await this.#looking
     await this.#pool.close()
     await Promise.all(this.#leaving)
     for (const { native, base } of this.#programs) {

@@ -5,7 +5,7 @@ import { matchPath, sampleAppPath } from './path_pattern.ts'
 import { createSeed, encodeRequest } from './request_frame.ts'
 import { type HintedRoute, NO_HINTS, type RequestHints } from './request_hints.ts'
 import type { Body } from './warmup_body.ts'
-import { type Client, CLIENTS } from './warmup_clients.ts'
+import { type Client, CLIENTS, PROBE_CLIENT } from './warmup_clients.ts'
 import { toEntryBody, type WarmupRequest } from './warmup_request.ts'
 
 /** A handler that is to be warmed up. */
@@ -24,6 +24,11 @@ export interface Warmup {
   readonly count: number
 }
 
+/** A request that no warm-up has. */
+export type Probe = Pick<Warmup, 'handler' | 'frame'>
+
+/** Routes of an app that are probed. */
+const PROBED_ROUTES = 3
 const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
 const FORM = 'application/x-www-form-urlencoded;charset=UTF-8'
 
@@ -56,6 +61,31 @@ export function planWarmup(
   return chosen.flatMap(({ request, target }) => {
     const shared = chosen.filter((other) => other.target === target).length
     return toFrames(pattern, target, () => request, Math.ceil(DEFAULT_WARMUP / shared))
+  })
+}
+
+/**
+ * Requests of a client that no warm-up meets: each handler gets one for a path of the pattern, an app for some of its routes, and the
+ * last of the user's if there are any. Throws as {@link planWarmup} does.
+ */
+export function planProbes(
+  file: string,
+  pattern: string,
+  targets: readonly WarmupTarget[],
+  warmup: WarmupChoice,
+  hints: RequestHints = NO_HINTS,
+): Probe[] {
+  const chosen = typeof warmup === 'number' ? [] : warmup.map((request) => {
+    return { request, target: findTarget(file, pattern, targets, request) }
+  })
+  return targets.flatMap((target) => {
+    const samples = routesOf(target, hints).slice(0, PROBED_ROUTES).map((route) =>
+      toSample(pattern, route, hints, PROBE_CLIENT)
+    )
+    const own = chosen.findLast((entry) => entry.target === target)
+    const requests = own === undefined ? samples : [...samples, own.request]
+    const { handler } = target
+    return requests.map((request) => ({ handler, frame: toFrame(pattern, handler, PROBE_CLIENT, request) }))
   })
 }
 

@@ -81,3 +81,18 @@ export const CLIENTS: readonly Client[] = [
     left: { state: {}, pending: LEFT_HEADERS },
   },
 ]
+
+/** A client of none of the warm-up's requests, who looks for what these left behind. */
+export const PROBE_CLIENT: Client = {
+  origin: 'https://probe.example',
+  headers: [
+    ['host', 'probe.example'],
+    ['user-agent', 'mayfly-probe'],
+    ['accept', '*/*'],
+    ['accept-language', 'de'],
+    ['cookie', 'theme=probe'],
+  ],
+  remote: true,
+  id: '77623',
+  value: 'probe',
+}

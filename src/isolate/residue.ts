@@ -1,0 +1,66 @@
+/**
+ * Residue: what the warm-up's requests left in a program, and what shows in its answers.
+ *
+ * ```text
+ *            +-> warm-up -> snapshot -> fork -+
+ * base, load |                                +-- one and the same request, which no warm-up asked: equal answers?
+ *            +------------> snapshot -> fork -+
+ * ```
+ * `let first; first ??= ctx.get.query('id')` would give everybody what the first warm-up request asked for.
+ */
+import { equals } from '@std/bytes'
+import { bootCold, type WarmProgram } from './boot.ts'
+import type { NativeLibrary } from './ffi/library.ts'
+import type { NativePool } from './ffi/native_pool.ts'
+import type { NativeProgram } from './ffi/native_program.ts'
+import { nameHandler, type Program } from './program.ts'
+
+/** What a request may take beyond its own limit in a machine that was never warmed. */
+const COLD_MS = 1000
+/** Each machine is asked that often: an answer that differs from itself, by the clock say, tells nothing. */
+const TIMES = 2
+
+/**
+ * The names of the handlers that answer a probe otherwise after their warm-up than without it. Handlers that do not answer it, or
+ * never alike, are left out; so are all that come after `isOver` says that nobody wants to know. Rejects as a boot or the pool does.
+ */
+export async function findResidue(
+  library: NativeLibrary,
+  pool: NativePool,
+  base: NativeProgram,
+  plan: Program,
+  { native: warm, seed }: Pick<WarmProgram, 'native' | 'seed'>,
+  isOver: () => boolean,
+): Promise<string[]> {
+  const cold = await bootCold(library, base, plan, seed)
+  const found = new Set<string>()
+  try {
+    for (const { handler, frame } of plan.probes) {
+      if (isOver()) break
+      const ask = (native: NativeProgram) => askTwice(pool, native, plan, frame)
+      const [before, after] = [await ask(cold), await ask(warm)]
+      if (before === null || after === null || equals(before, after)) continue
+      found.add(nameHandler(plan, handler))
+    }
+  } finally {
+    await pool.retire(cold)
+  }
+  return [...found]
+}
+
+/** The answer's frame; null where there is none, or another each time. */
+async function askTwice(
+  pool: NativePool,
+  native: NativeProgram,
+  { options }: Program,
+  frame: Uint8Array<ArrayBuffer>,
+): Promise<Uint8Array | null> {
+  let first: Uint8Array | null = null
+  for (let time = 0; time < TIMES; time++) {
+    const completion = await pool.submit(native, frame, { timeoutMs: options.timeoutMs + COLD_MS })
+    if (completion.outcome !== 'answered') return null
+    if (first !== null && !equals(first, completion.frame)) return null
+    first = completion.frame
+  }
+  return first
+}
