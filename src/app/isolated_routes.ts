@@ -1,6 +1,7 @@
 /**
  * The isolated routes of an app. Requests find their handler by file and method in what the machines run now, so a route table may
- * be swapped before the program of a changed file has booted: until then the old program answers.
+ * be swapped before the program of a changed file has booted: until then the old program answers. Programs come into service one by
+ * one; a request for one that is not there yet brings it to the front.
  */
 import type { Awaitable, Context, Handler } from '../context/types.ts'
 import { toMutable } from '../context/headers.ts'
@@ -9,19 +10,19 @@ import type { RequestState } from '../context/state.ts'
 import { HttpError } from '../errors/http_error.ts'
 import { emit, wants } from '../events/bus.ts'
 import {
-  adoptPrograms,
   closeIsolation,
+  fileOf,
   handlerKey,
   type IsolatedHandler,
   type Isolation,
   type IsolationOptions,
-  type LoadedPrograms,
-  loadPrograms,
+  keepFiles,
   openIsolation,
   runIsolated,
+  startGroup,
 } from '../isolate/isolation.ts'
 import { openProcessPool } from '../isolate/processes/process_pool.ts'
-import type { IsolatedRoute } from '../isolate/program.ts'
+import { type Group, type IsolatedRoute, planGroups } from '../isolate/program.ts'
 import { recordSample, takeSample } from '../isolate/warmup_recorder.ts'
 import type { LoadedRoute, RouteTable } from '../router/load.ts'
 import type { App } from './app.ts'
@@ -41,7 +42,7 @@ export function toIsolatedHandler(app: App, route: LoadedRoute, method: string |
 }
 
 async function runAfterStart(app: App, file: string, key: string, state: RequestState): Promise<Response> {
-  await awaitStart(app, state)
+  await awaitStart(app, file, state)
   const { isolated } = app
   const handler = isolated.isolation?.handlers.get(key)
   if (handler !== undefined) return await run(app, isolated.isolation!, handler, state)
@@ -84,11 +85,11 @@ function withRuntime(response: Response, { program: { plan } }: IsolatedHandler)
 }
 
 /**
- * Waits until the programs of the table run or cannot; that is not the handler's time. Rejects with 503 when a client has waited
+ * Waits until the program of a file runs or cannot; that is not the handler's time. Rejects with 503 when a client has waited
  * for `startWaitMs`. Without a server nobody's connection is held: then the wait ends with the work, which has deadlines.
  */
-async function awaitStart(app: App, state: RequestState): Promise<void> {
-  const work = startIsolated(app)
+async function awaitStart(app: App, file: string, state: RequestState): Promise<void> {
+  const work = Promise.race([startIsolated(app), app.isolated.line.ask(file)])
   state.waitsForStart = true
   let timer: ReturnType<typeof setTimeout> | undefined
   try {
@@ -114,7 +115,10 @@ function stillStarting({ isolated: { building } }: App): HttpError {
 export function setIsolatedTable(app: App, table: RouteTable): void {
   const { isolated } = app
   isolated.table = table
-  if (isolated.work !== undefined) isolated.work = isolated.work.then(() => follow(app, table))
+  if (isolated.work === undefined) return
+  // Starts of the former table that have not begun are the new one's affair.
+  isolated.line.drop()
+  isolated.work = isolated.work.then(() => follow(app, table))
 }
 
 /** Boots the programs of the table, once; resolves when they run or cannot. Never rejects. */
@@ -128,6 +132,7 @@ export function startIsolated(app: App): Promise<void> {
 export async function closeIsolated(app: App): Promise<void> {
   const { isolated } = app
   isolated.stop.abort()
+  isolated.line.drop()
   await isolated.work
   if (isolated.isolation !== null) await closeIsolation(isolated.isolation)
   app.isolated = noIsolatedRoutes()
@@ -135,20 +140,50 @@ export async function closeIsolated(app: App): Promise<void> {
 
 async function follow(app: App, table: RouteTable): Promise<void> {
   const { isolated } = app
+  const isLast = () => table === isolated.table && !isolated.stop.signal.aborted
   // Saves came faster than boots: only the last table counts.
-  if (table !== isolated.table || isolated.stop.signal.aborted) return
+  if (!isLast()) return
   const routes = table.routes.filter((route) => route.isolated && route.error === null)
   if (routes.length === 0 && isolated.isolation === null) return
   try {
-    isolated.isolation ??= await open(app)
-    if (isolated.isolation === null) return
-    const loaded = await loadPrograms(isolated.isolation, routes.map(toIsolatedRoute))
-    const kept = keepLastGood(isolated.isolation, loaded)
-    report(app, routes, loaded, isolated.isolation)
-    isolated.failures = loaded.failures
-    await adoptPrograms(isolated.isolation, kept)
+    const isolation = isolated.isolation ??= await open(app)
+    if (isolation !== null) await startPrograms(app, isolation, routes, isLast)
   } catch (error) {
     console.error('mayfly: the programs of isolated routes cannot be loaded\n', error)
+  } finally {
+    if (isLast()) isolated.line.settle()
+  }
+}
+
+/** Brings the programs of the routes into service, each by itself; `isLast` says whether they are still wanted. */
+async function startPrograms(
+  app: App,
+  isolation: Isolation,
+  routes: readonly LoadedRoute[],
+  isLast: () => boolean,
+): Promise<void> {
+  const { isolated } = app
+  const files = new Set(routes.map(({ file }) => file))
+  keepFiles(isolation, files)
+  for (const file of isolated.told.keys()) if (!files.has(file)) isolated.told.delete(file)
+  const { groups, failures } = await planGroups(routes.map(toIsolatedRoute), isolation.options.defaults)
+  if (!isLast()) return
+  isolated.failures.clear()
+  for (const { route, error } of failures) fail(app, isolation, route, error)
+  const starts = groups.map((group) => ({
+    files: group.map(({ route }) => route.file),
+    run: () => start(app, isolation, group),
+  }))
+  await isolated.line.run(starts, isolation.options.vms)
+}
+
+/** Brings one program into service, or tells why it cannot be. */
+async function start(app: App, isolation: Isolation, group: Group): Promise<void> {
+  const failed = await startGroup(isolation, group)
+  for (const { route } of group) {
+    const error = failed.get(route.file)
+    if (error === undefined) app.isolated.told.delete(route.file)
+    else fail(app, isolation, route, error)
   }
 }
 
@@ -219,33 +254,14 @@ function toIsolatedRoute({ file, path, pattern, methods, mount }: LoadedRoute): 
   return { file, path, pattern, methods, mount }
 }
 
-/** What was loaded, with the former handlers of files whose last save is broken. */
-function keepLastGood(isolation: Isolation, loaded: LoadedPrograms): LoadedPrograms {
-  const handlers = new Map(loaded.handlers)
-  const programs = new Map(loaded.programs)
-  for (const [key, handler] of isolation.handlers) {
-    const { file } = handler.program.plan.handlers[handler.index].route
-    if (handlers.has(key) || !loaded.failures.has(file)) continue
-    handlers.set(key, handler)
-    programs.set(handler.program.plan.hash, handler.program)
-  }
-  return { handlers, programs, failures: loaded.failures }
-}
-
-function report(
-  app: App,
-  routes: readonly LoadedRoute[],
-  loaded: LoadedPrograms,
-  isolation: Isolation,
-): void {
-  for (const { file, pattern } of routes) {
-    const error = loaded.failures.get(file)
-    if (error === undefined) continue
-    const ran = [...isolation.handlers.values()].some(({ program, index }) =>
-      program.plan.handlers[index].route.file === file
-    )
-    const kind = ran ? 'reload:error' : 'route:error'
-    if (wants(app.bus, kind)) emit(app.bus, kind, { file, pattern, error })
-    else console.error(`mayfly: ${error.message}`)
-  }
+/** Notes that a route is in no program, and tells it, unless that is what was told of it last. What its file had before serves on. */
+function fail(app: App, isolation: Isolation, { file, pattern }: IsolatedRoute, error: Error): void {
+  const { failures, told } = app.isolated
+  failures.set(file, error)
+  if (told.get(file) === error.message) return
+  told.set(file, error.message)
+  const ran = [...isolation.handlers.values()].some((handler) => fileOf(handler) === file)
+  const kind = ran ? 'reload:error' : 'route:error'
+  if (wants(app.bus, kind)) emit(app.bus, kind, { file, pattern, error })
+  else console.error(`mayfly: ${error.message}`)
 }

@@ -1,4 +1,5 @@
 import type { Isolation } from '../isolate/isolation.ts'
+import { StartLine } from '../isolate/start_line.ts'
 import type { RouteTable } from '../router/load.ts'
 
 /** What an app knows of its isolated routes. */
@@ -8,7 +9,11 @@ export interface IsolatedRoutes {
   /** Why no machine can run; it stays until the app is closed. */
   unavailable: Error | null
   /** Why a route is in no program, by file. */
-  failures: ReadonlyMap<string, Error>
+  readonly failures: Map<string, Error>
+  /** What was last told of a file that failed. */
+  readonly told: Map<string, string>
+  /** The programs that are not in service yet. */
+  readonly line: StartLine
   /** The table that the machines are to run, and the work on the latest one; undefined before the first. */
   table: RouteTable | undefined
   work: Promise<void> | undefined
@@ -24,6 +29,8 @@ export function noIsolatedRoutes(): IsolatedRoutes {
     isolation: null,
     unavailable: null,
     failures: new Map(),
+    told: new Map(),
+    line: new StartLine(),
     table: undefined,
     work: undefined,
     building: false,

@@ -3,12 +3,11 @@
  *
  * ```text
  * openIsolation -> machines
- * loadPrograms(routes) -> plan, boot what is new beside what runs -> Handlers   (the caller swaps its routes)
- *                      -> retirePrograms: what is in no plan any more ends after its last request
+ * keepFiles(files)    programs of no other file end after their last requests
+ * startGroup(group) -> bundle, boot beside what runs -> adopt: its handlers take the place of those of the same files
  * runIsolated(handler, ctx) -> frame -> machine -> frame -> Response
  * ```
  */
-import { pooledMap } from '@std/async'
 import type { RequestState } from '../context/state.ts'
 import type { Awaitable } from '../context/types.ts'
 import { HttpError } from '../errors/http_error.ts'
@@ -19,7 +18,7 @@ import { ClosedError, IsolationUnavailableError, QueueFullError } from './ffi/er
 import type { BootedProgram, Completion, Machines, MachinesOptions, Readiness } from './machines.ts'
 import type { IsolateDefaults } from './options.ts'
 import { type Denied, deniedOf, type Ending, endingOf, outcomeError, outputEnding } from './outcome.ts'
-import { type IsolatedRoute, planPrograms, type Program } from './program.ts'
+import { type Group, planProgram, type Program } from './program.ts'
 import { AnswerError, decodeDescription, decodeResponse } from './response_frame.ts'
 import { toHostError } from './stack.ts'
 import { FrameError, HEADER_MAX } from './wire.ts'
@@ -57,9 +56,11 @@ export interface Isolation {
   readonly options: IsolationOptions
   readonly machines: Machines
   /** By hash. */
-  programs: ReadonlyMap<string, RunningProgram>
+  readonly programs: Map<string, RunningProgram>
   /** By {@linkcode handlerKey}; what a request that met a retired program goes to. */
-  handlers: ReadonlyMap<string, IsolatedHandler>
+  readonly handlers: Map<string, IsolatedHandler>
+  /** Programs whose last requests run. */
+  readonly retiring: Set<Promise<void>>
 }
 
 /** A program that has booted. */
@@ -77,14 +78,6 @@ export interface IsolatedHandler {
   readonly error: Error | undefined
 }
 
-/** What {@linkcode loadPrograms} made of the routes. */
-export interface LoadedPrograms {
-  readonly handlers: ReadonlyMap<string, IsolatedHandler>
-  readonly programs: ReadonlyMap<string, RunningProgram>
-  /** Routes that are in no program, by file. */
-  readonly failures: ReadonlyMap<string, Error>
-}
-
 /** Names a handler across programs; `method` is null for a mounted app. */
 export function handlerKey(file: string, method: string | null): string {
   return `${method ?? '*'} ${file}`
@@ -95,45 +88,74 @@ export async function openIsolation(
   options: IsolationOptions,
   open: (options: MachinesOptions) => Promise<Machines>,
 ): Promise<Isolation> {
-  return { options, machines: await open(options), programs: new Map(), handlers: new Map() }
-}
-
-/** Plans the programs of the routes and boots those that do not run yet. What runs goes on untouched. */
-export async function loadPrograms(
-  isolation: Isolation,
-  routes: readonly IsolatedRoute[],
-): Promise<LoadedPrograms> {
-  const { defaults, routesDir } = isolation.options
-  const { programs: plans, failures } = await planPrograms(routes, { defaults, routesDir })
-  const failed = new Map(failures.map(({ route, error }) => [route.file, error]))
-  const programs = new Map<string, RunningProgram>()
-  const handlers = new Map<string, IsolatedHandler>()
-  const load = async (plan: Program) => {
-    try {
-      const running = isolation.programs.get(plan.hash) ?? await boot(isolation, plan)
-      programs.set(plan.hash, running)
-      for (const handler of describeHandlers(running)) handlers.set(handler.key, handler)
-    } catch (error) {
-      for (const { route } of plan.handlers) failed.set(route.file, toRouteError(plan, error as Error))
-    }
+  return {
+    options,
+    machines: await open(options),
+    programs: new Map(),
+    handlers: new Map(),
+    retiring: new Set(),
   }
-  for await (const _ of pooledMap(isolation.options.vms, plans, load));
-  return { handlers, programs, failures: failed }
 }
 
-/** Makes the loaded programs the current ones and ends the others after their last requests. */
-export async function adoptPrograms(isolation: Isolation, loaded: LoadedPrograms): Promise<void> {
-  const former = isolation.programs
-  isolation.programs = loaded.programs
-  isolation.handlers = loaded.handlers
-  for (const [hash, { booted }] of former) {
-    if (!loaded.programs.has(hash)) await isolation.machines.retire(booted)
+/**
+ * Bundles a group of files and boots their program, unless that runs already; its handlers take the place of the former ones of these
+ * files. Gives the errors of files that are in no program now: what they had before, they keep. Never rejects.
+ */
+export async function startGroup(isolation: Isolation, group: Group): Promise<ReadonlyMap<string, Error>> {
+  const { program: plan, failures } = await planProgram(group, { routesDir: isolation.options.routesDir })
+  const failed = new Map(failures.map(({ route, error }) => [route.file, error]))
+  if (plan === null) return failed
+  try {
+    adopt(isolation, isolation.programs.get(plan.hash) ?? await boot(isolation, plan))
+  } catch (error) {
+    for (const { route } of plan.handlers) failed.set(route.file, toRouteError(plan, error as Error))
+  }
+  return failed
+}
+
+/** Ends what runs for other files than these. */
+export function keepFiles(isolation: Isolation, files: ReadonlySet<string>): void {
+  for (const [key, handler] of isolation.handlers) {
+    if (!files.has(fileOf(handler))) isolation.handlers.delete(key)
+  }
+  retireUnused(isolation)
+}
+
+/** The file of a handler. */
+export function fileOf({ program, index }: IsolatedHandler): string {
+  return program.plan.handlers[index].route.file
+}
+
+/** Makes a program the current one of its files. */
+function adopt(isolation: Isolation, running: RunningProgram): void {
+  isolation.programs.set(running.plan.hash, running)
+  // What throws here is of no handler then, and the next program that comes ends it.
+  const handlers = describeHandlers(running)
+  const files = new Set(handlers.map(fileOf))
+  for (const [key, former] of isolation.handlers) {
+    if (files.has(fileOf(former))) isolation.handlers.delete(key)
+  }
+  for (const handler of handlers) isolation.handlers.set(handler.key, handler)
+  retireUnused(isolation)
+}
+
+/** Ends the programs that no handler is of, after their last requests. */
+function retireUnused({ programs, handlers, machines, retiring }: Isolation): void {
+  const used = new Set([...handlers.values()].map(({ program }) => program))
+  for (const [hash, program] of programs) {
+    if (used.has(program)) continue
+    programs.delete(hash)
+    const retired = machines.retire(program.booted)
+      .catch((error) => console.error('mayfly: a program cannot be ended\n', error))
+      .finally(() => retiring.delete(retired))
+    retiring.add(retired)
   }
 }
 
 /** Ends the machines after the requests under way, which their deadlines bound. */
-export function closeIsolation({ machines }: Isolation): Promise<void> {
-  return machines.close()
+export async function closeIsolation({ machines, retiring }: Isolation): Promise<void> {
+  await Promise.all(retiring)
+  await machines.close()
 }
 
 /**

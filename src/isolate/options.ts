@@ -51,11 +51,19 @@ export interface IsolateOptions {
   readonly coarseClockUs?: number
   /** Further limits; those that are left out are the router's, or their defaults. */
   readonly limits?: IsolateLimits
+  /**
+   * Files of one group are one program, and share what their modules keep; their options must be equal, `warmup` aside. Default: each
+   * file is a program of its own.
+   */
+  readonly group?: string
 }
 
-/** Options with their defaults; `cpuMs` is 0 for no limit. */
+/** Options with their defaults; `cpuMs` is 0 for no limit, `group` null for a file by itself. */
 export type ResolvedIsolateOptions = Readonly<
-  Required<Omit<IsolateOptions, 'limits'>> & { limits: Readonly<Required<IsolateLimits>> }
+  Required<Omit<IsolateOptions, 'limits' | 'group'>> & {
+    limits: Readonly<Required<IsolateLimits>>
+    group: string | null
+  }
 >
 
 /** What the router gives for all of its routes. */
@@ -91,6 +99,7 @@ export interface Rule {
 
 const MAX_WARMUP = 100_000
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
+const GROUP = /^[\w-]{1,64}$/
 
 const LIMIT_RULES: Readonly<Record<keyof IsolateLimits, Rule>> = {
   files: integer(64, 65_536),
@@ -135,6 +144,10 @@ const RULES: Readonly<Record<keyof IsolateOptions, Rule>> = {
       Object.entries(LIMIT_RULES).map(([name, { wanted }]) => `${name}: ${wanted}`).join(', ')
     }`,
     check: checkLimits,
+  },
+  group: {
+    wanted: 'a name of 1 to 64 letters, digits, _ and -',
+    check: (value) => typeof value === 'string' && GROUP.test(value) ? undefined : TypeError,
   },
 }
 
@@ -191,6 +204,7 @@ export function resolveIsolateOptions(
     env: [...new Set(given.env ?? [])].sort(),
     coarseClockUs: given.coarseClockUs ?? defaults.coarseClockUs ?? 0,
     limits: resolveLimits(given.limits, defaults.limits),
+    group: given.group ?? null,
   }
 }
 
@@ -208,20 +222,14 @@ function resolveLimits(
   }
 }
 
-/** Routes of equal keys share a program. Warm-up is each route's own and does not count. */
-export function optionsKey(options: ResolvedIsolateOptions): string {
-  const { runtime, timeoutMs, cpuMs, memoryMb, outputBytes, ephemeral, env, coarseClockUs, limits } = options
-  return JSON.stringify([
-    runtime,
-    timeoutMs,
-    cpuMs,
-    memoryMb,
-    outputBytes,
-    ephemeral,
-    env,
-    coarseClockUs,
-    limits,
-  ])
+/** The first option in which two files differ that cannot share a program so; null where they can. Warm-up is each file's own. */
+export function findDifference(
+  a: ResolvedIsolateOptions,
+  b: ResolvedIsolateOptions,
+): keyof ResolvedIsolateOptions | null {
+  const names = Object.keys(a) as (keyof ResolvedIsolateOptions)[]
+  const differs = (name: keyof ResolvedIsolateOptions) => JSON.stringify(a[name]) !== JSON.stringify(b[name])
+  return names.find((name) => name !== 'warmup' && differs(name)) ?? null
 }
 
 function checkLimits(value: unknown): undefined | typeof TypeError | typeof RangeError {

@@ -1,12 +1,12 @@
-/** Programs: what a virtual machine boots. Isolated routes of equal options share one. */
+/** Programs: what a virtual machine boots. Each isolated file is one by itself, or all files of a group are. */
+import { pooledMap } from '@std/async'
 import { dirname } from '@std/path'
 import { type Bundle, type BundleHandler, bundleProgram, bundleRuntime, RUNTIME_FILE } from './bundle.ts'
-import { ProgramError } from './compiler.ts'
 import { SURFACE_PATH } from './core_surface.ts'
 import { readIsolated } from './literal.ts'
 import {
+  findDifference,
   type IsolateDefaults,
-  optionsKey,
   type ResolvedIsolateOptions,
   resolveIsolateOptions,
 } from './options.ts'
@@ -79,9 +79,13 @@ export interface ProgramPlan {
 }
 
 /** What {@link planPrograms} needs beside the routes. */
-export interface PlanOptions {
+export interface PlanOptions extends Surroundings {
   readonly defaults?: IsolateDefaults
-  /** Folder of the routes, whose project's files programs may contain; that of the first route if left out. */
+}
+
+/** Where programs come from, beside their files. */
+export interface Surroundings {
+  /** Folder of the routes, whose project's files programs may contain; that of the first file if left out. */
   readonly routesDir?: string
   /** Reads a variable of the host; only names that a route lists are asked for. */
   readonly readEnv?: (name: string) => string | undefined
@@ -94,40 +98,93 @@ export const GUEST_PATH = `/${PROGRAM_FILE}`
 /** A folder that exists in no guest, so that Deno keeps no caches. */
 const NO_FOLDER = '/nonexistent'
 
-interface Member {
+/** A file of a program to be. */
+export interface Member {
   readonly route: IsolatedRoute
   readonly options: ResolvedIsolateOptions & { readonly warmup: WarmupChoice }
   readonly hints: RequestHints
 }
 
+/** Files that are to be one program: what can be said without bundling them. Never empty. */
+export type Group = readonly Member[]
+
+/** The groups of a site, and the routes that are in none. */
+export interface Groups {
+  readonly groups: readonly Group[]
+  readonly failures: readonly RouteFailure[]
+}
+
+/** What {@link planProgram} made of a group; null where none of its files can be bundled. */
+export interface PlannedGroup {
+  readonly program: Program | null
+  readonly failures: readonly RouteFailure[]
+}
+
+/** Files that are read at a time. */
+const READS = 16
+
 /**
- * Reads the options of the routes, groups them and bundles each group. A route that fails is left out with its error and
- * the others are served. Nothing of a route runs here.
+ * Reads the options of the routes and groups them. A route that fails is left out with its error and the others are served. Nothing of a
+ * route runs here.
  */
-export async function planPrograms(
+export async function planGroups(
   routes: readonly IsolatedRoute[],
-  { defaults = {}, readEnv = (name) => Deno.env.get(name), routesDir }: PlanOptions = {},
-): Promise<ProgramPlan> {
+  defaults: IsolateDefaults = {},
+): Promise<Groups> {
   const failures: RouteFailure[] = []
   const groups = new Map<string, Member[]>()
-  for (const route of routes.toSorted((a, b) => a.file < b.file ? -1 : 1)) {
-    try {
-      const source = await Deno.readTextFile(route.path)
-      const value = await readIsolated(route.file, route.path, source)
-      const given = resolveIsolateOptions(route.file, value, defaults)
-      const options = { ...given, warmup: await readWarmup(route, given) }
-      planWarmup(route.file, route.pattern, toTargets(route, 0), options.warmup)
-      const key = optionsKey(options)
-      groups.set(key, [...groups.get(key) ?? [], { route, options, hints: findHints(source) }])
-    } catch (error) {
-      failures.push({ route, error: error as Error })
+  const sorted = routes.toSorted((a, b) => a.file < b.file ? -1 : 1)
+  for await (const read of pooledMap(READS, sorted, (route) => readMember(route, defaults))) {
+    if ('error' in read) {
+      failures.push(read)
+      continue
     }
+    const { route, options } = read
+    const key = options.group === null ? `file ${route.file}` : `group ${options.group}`
+    const members = groups.get(key) ?? []
+    const difference = members.length === 0 ? null : findDifference(members[0].options, options)
+    if (difference === null) groups.set(key, [...members, read])
+    else failures.push({ route, error: unequal(members[0], read, difference) })
   }
+  return { groups: [...groups.values()], failures }
+}
+
+async function readMember(
+  route: IsolatedRoute,
+  defaults: IsolateDefaults,
+): Promise<Member | RouteFailure> {
+  try {
+    const source = await Deno.readTextFile(route.path)
+    const value = await readIsolated(route.file, route.path, source)
+    const given = resolveIsolateOptions(route.file, value, defaults)
+    const options = { ...given, warmup: await readWarmup(route, given) }
+    planWarmup(route.file, route.pattern, toTargets(route, 0), options.warmup)
+    return { route, options, hints: findHints(source) }
+  } catch (error) {
+    return { route, error: error as Error }
+  }
+}
+
+function unequal(first: Member, second: Member, name: keyof ResolvedIsolateOptions): TypeError {
+  const [one, two] = [first, second].map(({ options }) => Deno.inspect(options[name]))
+  return new TypeError(
+    `Cannot put ${second.route.file} into the group '${second.options.group}' of ${first.route.file}: isolated.${name} is ${two}, ` +
+      `and ${one} there, want equal options in all files of a group`,
+  )
+}
+
+/** The programs of all routes at once: {@link planGroups}, and {@link planProgram} of each. */
+export async function planPrograms(
+  routes: readonly IsolatedRoute[],
+  { defaults = {}, ...surroundings }: PlanOptions = {},
+): Promise<ProgramPlan> {
+  const { groups, failures: unread } = await planGroups(routes, defaults)
+  const failures = [...unread]
   const programs: Program[] = []
-  for (const members of groups.values()) {
-    const root = routesDir ?? dirname(members[0].route.path)
-    const program = await planGroup(members, { readEnv, root }, failures)
-    if (program !== null) programs.push(program)
+  for (const group of groups) {
+    const planned = await planProgram(group, surroundings)
+    failures.push(...planned.failures)
+    if (planned.program !== null) programs.push(planned.program)
   }
   return { programs, failures }
 }
@@ -138,43 +195,35 @@ export function nameHandler({ handlers }: Program, index: number): string {
   return method === null ? route.file : `${method} ${route.file}`
 }
 
+/** Bundles a group; without the files that cannot be bundled, each tried by itself to find them. */
+export async function planProgram(
+  group: Group,
+  surroundings: Surroundings = {},
+): Promise<PlannedGroup> {
+  try {
+    return { program: await toProgram(group, surroundings), failures: [] }
+  } catch (error) {
+    if (group.length === 1) {
+      return { program: null, failures: [{ route: group[0].route, error: error as Error }] }
+    }
+  }
+  const planned = []
+  for (const member of group) planned.push({ member, ...await planProgram([member], surroundings) })
+  const sound = planned.flatMap(({ member, program }) => program === null ? [] : [member])
+  return {
+    program: sound.length === 0 ? null : await toProgram(sound, surroundings),
+    failures: planned.flatMap(({ failures }) => failures),
+  }
+}
+
 /** Whether a program consists of one of these files. */
 export function dependsOn({ bundle }: Program, changed: ReadonlySet<string>): boolean {
   return bundle.inputs.some((path) => changed.has(path))
 }
 
-/** What the programs of a plan have in common. */
-interface Surroundings {
-  readonly readEnv: (name: string) => string | undefined
-  /** Folder of the routes. */
-  readonly root: string
-}
-
-/** The program of a group; without the routes that cannot be bundled, each tried by itself to find them. */
-async function planGroup(
-  members: readonly Member[],
-  surroundings: Surroundings,
-  failures: RouteFailure[],
-): Promise<Program | null> {
-  try {
-    return await toProgram(members, surroundings)
-  } catch (error) {
-    if (!(error instanceof ProgramError)) throw error
-    if (members.length === 1) {
-      failures.push({ route: members[0].route, error })
-      return null
-    }
-  }
-  const sound: Member[] = []
-  for (const member of members) {
-    if (await planGroup([member], surroundings, failures) !== null) sound.push(member)
-  }
-  return sound.length === 0 ? null : await toProgram(sound, surroundings)
-}
-
 async function toProgram(
   members: readonly Member[],
-  surroundings: Surroundings,
+  { routesDir = dirname(members[0].route.path), readEnv = (name) => Deno.env.get(name) }: Surroundings,
 ): Promise<Program> {
   const { warmup: _, ...options } = members[0].options
   const handlers: ProgramHandler[] = []
@@ -195,7 +244,7 @@ async function toProgram(
     probes.push(...planProbes(route.file, route.pattern, targets, options.warmup, hints))
   }
   const bundle = await bundleProgram({
-    root: surroundings.root,
+    root: routesDir,
     files: members.map(({ route }) => route.path),
     handlers: listed,
     outputBytes: options.outputBytes,
@@ -205,7 +254,7 @@ async function toProgram(
   })
   const runtime = await bundleRuntime(options.runtime)
   const args = guestArguments(options, GUEST_PATH)
-  const env = guestEnvironment(options, surroundings.readEnv)
+  const env = guestEnvironment(options, readEnv)
   const hash = await digest(bundle.code, JSON.stringify([args, env, members.map((member) => member.options)]))
   const stacks = createStackMapper({ [PROGRAM_FILE]: bundle.map, [RUNTIME_FILE]: runtime.map })
   return {

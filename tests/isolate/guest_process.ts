@@ -2,7 +2,13 @@
 import { dirname, join } from '@std/path'
 import type { ResponseHead } from '../../src/isolate/message.ts'
 import { RUNTIME_FILE } from '../../src/isolate/bundle.ts'
-import { type IsolatedRoute, planPrograms, type Program, PROGRAM_FILE } from '../../src/isolate/program.ts'
+import {
+  type IsolatedRoute,
+  planGroups,
+  planProgram,
+  type Program,
+  PROGRAM_FILE,
+} from '../../src/isolate/program.ts'
 import { createSeed, encodeRequest } from '../../src/isolate/request_frame.ts'
 import { decodeResponse } from '../../src/isolate/response_frame.ts'
 import { HEAD_BYTES, readHead, RESPONSE, WIDEST } from '../../src/isolate/wire.ts'
@@ -59,14 +65,16 @@ export function toRoutes(folder: string, files: Readonly<Record<string, string>>
   }))
 }
 
-/** Boots the only program of these files. */
+/** Boots these files as one program. */
 export async function withGuest(
   files: Readonly<Record<string, string>>,
   run: (guest: Guest) => Promise<void>,
 ): Promise<void> {
   await withRoutes(files, async (folder) => {
-    const { programs: [program], failures } = await planPrograms(toRoutes(folder, files))
-    for (const { error } of failures) throw error
+    const { groups, failures } = await planGroups(toRoutes(folder, files))
+    const { program, failures: unbundled } = await planProgram(groups.flat())
+    for (const { error } of [...failures, ...unbundled]) throw error
+    if (program === null) throw new Error('no program')
     const path = join(folder, PROGRAM_FILE)
     await Deno.writeFile(path, program.bundle.code)
     await Deno.writeFile(join(folder, RUNTIME_FILE), program.runtime.code)

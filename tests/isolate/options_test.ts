@@ -2,7 +2,7 @@ import { assertEquals, assertRejects, assertThrows } from '@std/assert'
 import { ProgramError } from '../../src/isolate/compiler.ts'
 import { readIsolated } from '../../src/isolate/literal.ts'
 import { evaluateLiteral, LiteralError } from '../../src/isolate/literal_value.ts'
-import { optionsKey, resolveIsolateOptions } from '../../src/isolate/options.ts'
+import { findDifference, resolveIsolateOptions } from '../../src/isolate/options.ts'
 import { RandomSource } from './random_source.ts'
 
 Deno.test('readIsolated gives the value of the declaration', async () => {
@@ -188,6 +188,7 @@ Deno.test('resolveIsolateOptions fills in defaults, the router before its own', 
     env: [],
     coarseClockUs: 0,
     limits,
+    group: null,
   }
   assertEquals(resolveIsolateOptions('a.ts', true), own)
   assertEquals(resolveIsolateOptions('a.ts', {}, { timeoutMs: 5, memoryMb: 64 }), {
@@ -198,16 +199,21 @@ Deno.test('resolveIsolateOptions fills in defaults, the router before its own', 
   const given = { timeoutMs: 9, ephemeral: false, env: ['B', 'A', 'B'], warmup: [{ path: '/' }] }
   const resolved = resolveIsolateOptions('a.ts', given, { timeoutMs: 5 })
   assertEquals(resolved, { ...own, ...given, env: ['A', 'B'] })
-  assertEquals(optionsKey(resolved), optionsKey({ ...resolved, warmup: 3 }))
+  assertEquals(findDifference(resolved, { ...resolved, warmup: 3 }), null)
   const others: Partial<typeof resolved>[] = [
     { ephemeral: true },
     { runtime: 'core' },
     { cpuMs: 1 },
     { coarseClockUs: 1 },
+    { env: ['A'] },
     { limits: { ...limits, threads: 63 } },
   ]
   for (const other of others) {
-    assertEquals(optionsKey(resolved) === optionsKey({ ...resolved, ...other }), false)
+    assertEquals(findDifference(resolved, { ...resolved, ...other }), Object.keys(other)[0])
+  }
+  assertEquals(resolveIsolateOptions('a.ts', { group: 'shop-1' }).group, 'shop-1')
+  for (const group of ['', 'a b', 'x'.repeat(65), 1]) {
+    assertThrows(() => resolveIsolateOptions('a.ts', { group }), TypeError, 'isolated.group is ')
   }
   const each = resolveIsolateOptions('a.ts', { limits: { files: 64, logBytes: undefined } }, {
     cpuMs: 7,

@@ -10,31 +10,57 @@ import { WIDEST } from '../../src/isolate/wire.ts'
 
 const GET = `export function GET() { return new Response('x') }`
 
-Deno.test('routes of equal options share a program, and a broken one is left out', async () => {
+Deno.test('each file is a program of its own, or all files of a group are; a broken one is left out', async () => {
   const files = {
-    'a.ts': `export const isolated = true\n${GET}`,
-    'b.ts': `export const isolated = { timeoutMs: 1000, warmup: 5 }\n${GET}`,
+    'a.ts': `export const isolated = { group: 'g' }\n${GET}`,
+    'b.ts': `export const isolated = { group: 'g', timeoutMs: 1000, warmup: 5 }\n${GET}`,
     'c.ts': `export const isolated = { ephemeral: false }\n${GET}`,
-    'd.ts': `import './missing.ts'\nexport const isolated = true\n${GET}`,
+    'd.ts': `import './missing.ts'\nexport const isolated = { group: 'g' }\n${GET}`,
     'e.ts': `export const isolated = { timeoutMs: later() }\n${GET}`,
     'f.ts': `export const isolated = { timeoutMs: -1 }\n${GET}`,
     'g.ts': `export const isolated = { warmup: [{ path: '/other' }] }\n${GET}`,
+    'h.ts': `export const isolated = true\n${GET}`,
+    'i.ts': `export const isolated = true\n${GET}`,
+    'j.ts': `import './missing.ts'\nexport const isolated = true\n${GET}`,
   }
   await withRoutes(files, async (folder) => {
     const { programs, failures } = await planPrograms(toRoutes(folder, files))
     assertEquals(
       programs.map(({ handlers }) => handlers.map(({ route, method }) => `${route.file} ${method}`)),
-      [['a.ts GET', 'b.ts GET'], ['c.ts GET']],
+      [['a.ts GET', 'b.ts GET'], ['c.ts GET'], ['h.ts GET'], ['i.ts GET']],
     )
-    assertEquals(programs.map(({ options }) => options.ephemeral), [true, false])
+    assertEquals(programs.map(({ options }) => options.ephemeral), [true, false, true, true])
     assertEquals(failures.map(({ route, error }) => [route.file, error.name]), [
       ['e.ts', 'ProgramError'],
       ['f.ts', 'RangeError'],
       ['g.ts', 'TypeError'],
       ['d.ts', 'ProgramError'],
+      ['j.ts', 'ProgramError'],
     ])
     assertStringIncludes(failures[0].error.message, '(e.ts:1:')
     assertEquals(programs[0].warmup.map(({ count }) => count), [250, 250, 250, 250, 2, 1, 1, 1])
+  })
+})
+
+Deno.test('files of a group with other options are left out, and the error names both and the option', async () => {
+  const files = {
+    'a.ts': `export const isolated = { group: 'g', memoryMb: 64 }\n${GET}`,
+    'b.ts': `export const isolated = { group: 'g', memoryMb: 32 }\n${GET}`,
+    'c.ts': `export const isolated = { group: 'g', memoryMb: 64, limits: { files: 100 } }\n${GET}`,
+    'd.ts': `export const isolated = { group: 'other' }\n${GET}`,
+  }
+  await withRoutes(files, async (folder) => {
+    const { programs, failures } = await planPrograms(toRoutes(folder, files))
+    assertEquals(programs.map(({ handlers }) => handlers.map(({ route }) => route.file)), [['a.ts'], [
+      'd.ts',
+    ]])
+    assertEquals(failures.map(({ route }) => route.file), ['b.ts', 'c.ts'])
+    assertEquals(
+      failures[0].error.message,
+      "Cannot put b.ts into the group 'g' of a.ts: isolated.memoryMb is 32, and 64 there, want equal options in all files of a group",
+    )
+    assertStringIncludes(failures[1].error.message, 'c.ts')
+    assertStringIncludes(failures[1].error.message, 'isolated.limits is {')
   })
 })
 

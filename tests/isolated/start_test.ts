@@ -1,7 +1,8 @@
 /** What requests meet before the machines run, and where they cannot. */
 import { assertEquals, assertMatch, assertStringIncludes } from '@std/assert'
 import { NativeBuildError } from '../../src/isolate/ffi/build.ts'
-import type { Machines, MachinesOptions } from '../../src/isolate/machines.ts'
+import type { BootedProgram, Machines, MachinesOptions } from '../../src/isolate/machines.ts'
+import type { Program } from '../../src/isolate/program.ts'
 import { ScriptedMachines } from './scripted_machines.ts'
 import { createWorkerSite, errorsOf, NO_KVM, problemIn, toUnavailable, withServer } from './worker_site.ts'
 
@@ -105,4 +106,80 @@ Deno.test('a server that ends does not wait for a build', async () => {
     })
   )
   assertEquals([opener.signal?.aborted, told], [true, []])
+})
+
+/** Machines that boot a program when they are let. */
+class GatedMachines extends ScriptedMachines {
+  readonly begun: string[] = []
+  readonly #gates = new Map<string, PromiseWithResolvers<void>>()
+  #open = false
+
+  override async boot(plan: Program): Promise<BootedProgram> {
+    const [{ route: { pattern } }] = plan.handlers
+    this.begun.push(pattern)
+    if (!this.#open) await this.#gate(pattern).promise
+    return await super.boot(plan)
+  }
+
+  let(pattern: string): void {
+    this.#gate(pattern).resolve()
+  }
+
+  letAll(): void {
+    for (const { resolve } of this.#gates.values()) resolve()
+    this.#open = true
+  }
+
+  fail(pattern: string, error: Error): void {
+    this.#gate(pattern).reject(error)
+  }
+
+  #gate(pattern: string): PromiseWithResolvers<void> {
+    const known = this.#gates.get(pattern) ?? Promise.withResolvers<void>()
+    this.#gates.set(pattern, known)
+    return known
+  }
+}
+
+/** Waits until `is` holds. */
+async function until(is: () => boolean): Promise<void> {
+  while (!is()) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+Deno.test('each program comes into service by itself, and first the one that is asked for', async () => {
+  const machines = new GatedMachines()
+  const openMachines = ({ signal }: MachinesOptions) => {
+    signal?.addEventListener('abort', () => machines.letAll())
+    return Promise.resolve(machines)
+  }
+  const site = createWorkerSite('bases', { openMachines, startWaitMs: 50 })
+  await withServer(site, async (origin) => {
+    const ask = async (path: string) => {
+      const response = await fetch(origin + path, { headers: { accept: 'application/problem+json' } })
+      const text = await response.text()
+      return [response.status, response.ok ? text : JSON.parse(text).type]
+    }
+    await until(() => machines.begun.length === 1)
+    const [first] = machines.begun
+    assertEquals(await ask('/p3'), [503, 'isolation-starting'])
+    machines.let(first)
+    await until(() => machines.begun.length === 2)
+    assertEquals(machines.begun[1], '/p3', 'a client asked for it')
+    assertEquals(await ask('/env'), [200, 'done'], 'it does not wait for the others')
+    machines.let('/p3')
+    await until(() => machines.begun.length === 3)
+    assertEquals(await ask('/p3'), [200, 'done'])
+    // One that fails does so alone, and a client that waits for it hears of it.
+    site.app.startWaitMs = 20_000
+    const waiting = ask('/p1')
+    assertEquals(machines.begun[2], '/p1')
+    machines.fail('/p1', new Error('no such luck'))
+    assertEquals((await waiting)[0], 500)
+    const failures = site.events.filter(({ kind }) => kind === 'route:error')
+    assertEquals(failures.map(({ metadata }) => String((metadata as { error: Error }).error)), [
+      'Error: no such luck',
+    ])
+    machines.let('/p2')
+    assertEquals(await ask('/p2'), [200, 'done'])
+  })
 })
