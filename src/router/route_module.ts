@@ -140,8 +140,9 @@ function toRouteModule(
   return { methods, handlers, mount: fetch !== null, fetch, isolated: false, notes }
 }
 
+/** An app may be an object or, as some are, a function with a `fetch`. */
 function fetchOf(value: unknown): RouteFunction | null {
-  if (value === null || typeof value !== 'object') return null
+  if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return null
   const app = value as { fetch?: unknown }
   return typeof app.fetch === 'function' ? app.fetch.bind(app) : null
 }

@@ -139,6 +139,21 @@ Deno.test('loadRoutes imports handlers, chains and mounts', async () => {
   assertEquals(notices.map((notice) => notice.kind), Array(4).fill('route:loaded'))
 })
 
+Deno.test('loadRoutes mounts an app that is a function with a fetch', async () => {
+  const app = `function app() { return 'called' }\nexport default Object.assign(app, { NAME })`
+  await using site = await tempSite({
+    'routes/yoga.ts': app.replace('NAME', `word: 'fetched', fetch() { return this.word }`),
+    'routes/plain.ts': app.replace('NAME', 'word: 1'),
+  })
+  const { routes, notices } = await load(site)
+  assertEquals(routes.map(({ pattern, mount, fetch }) => [pattern, mount, fetch?.()]), [[
+    '/yoga',
+    true,
+    'fetched',
+  ]])
+  assertEquals(notices.map((notice) => notice.kind), ['route:skipped', 'route:loaded'])
+})
+
 Deno.test('loadRoutes reports a broken file with file, line and cause, and loads the others', async () => {
   await using site = await tempSite({
     'routes/syntax.ts': `export const GET = () => 1\nconst x: = 3\n`,

@@ -1,5 +1,4 @@
 /** Native statuses as errors. */
-import { toPrintable } from '../../errors/printable.ts'
 import { STATUSES, type StatusName } from './layout.ts'
 
 /** A native call was refused. */
@@ -40,14 +39,14 @@ export class IsolationUnavailableError extends NativeError {
   }
 }
 
-/** A program did not come to wait for its first request. Its last words on fd 2 end the message, which is printable. */
+/** A program did not come to wait for its first request. Its last words on fd 2 end the message. */
 export class BootError extends NativeError {
   override readonly name = 'BootError'
   /** Index of the warm-up frame at which it happened, or null. */
   readonly entry: number | null
 
   constructor(message: string, entry: number | null = null) {
-    super('boot-failed', toPrintable(message))
+    super('boot-failed', message)
     this.entry = entry
   }
 }
