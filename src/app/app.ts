@@ -44,6 +44,8 @@ export interface App {
   readonly engine: Engine | undefined
   /** Show stacks to the client. */
   development: boolean
+  /** In development the real path of the routes' project, whose sources the error page may show; else null. */
+  project: string | null
   /** True from the start of `serve` to its end. */
   serving: boolean
   /** True once the time to drain is over. */

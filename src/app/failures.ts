@@ -21,7 +21,7 @@ export function answerError(
   ctx.error = error
   if (status >= 500 && !(error instanceof HttpError)) reportUnseen(app, ctx, error)
   const handlers = app.errorHook === undefined ? folders : [...folders, app.errorHook]
-  if (handlers.length === 0) return renderFailure(ctx.request.headers, error, status, app.development)
+  if (handlers.length === 0) return renderFailure(ctx.request.headers, error, status, app.project)
   return askHandlers(app, ctx, error, status, handlers)
 }
 
@@ -42,7 +42,7 @@ async function askHandlers(
       console.error(`mayfly: an error handler failed on ${ctx.method} ${ctx.pathname}\n`, nested)
     }
   }
-  return renderFailure(ctx.request.headers, error, status, app.development)
+  return renderFailure(ctx.request.headers, error, status, app.project)
 }
 
 function withErrorHeaders(response: Response, error: unknown): Response {

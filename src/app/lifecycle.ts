@@ -3,6 +3,7 @@ import type { RequestState } from '../context/state.ts'
 import { StartupError } from '../errors/startup_error.ts'
 import { createBus, emit, wants } from '../events/bus.ts'
 import { RouteNamesError } from '../router/classify.ts'
+import { findProject } from '../isolate/project.ts'
 import { openVirtualMachines } from '../isolate/virtual_machines.ts'
 import { closeRecorder, createRecorder } from '../isolate/warmup_recorder.ts'
 import { loadRoutes, type RouteTable } from '../router/load.ts'
@@ -45,6 +46,7 @@ export function createApp(options: ResolvedOptions): App {
     deadlines: createDeadlines(options.requestTimeoutMs),
     engine: createEngine(options),
     development: false,
+    project: null,
     serving: false,
     closing: false,
     told: new WeakSet(),
@@ -70,12 +72,14 @@ export function createApp(options: ResolvedOptions): App {
 export async function prepareApp(app: App, watch: boolean): Promise<void> {
   const { routesDir, viewsDir, hotReload } = app.options
   app.development = isDevelopment()
+  app.project = null
   app.closing = false
   openRecorder(app)
   openPool(app, watch)
   const onNotice = (notice: RouteNotice) => notify(app, notice)
   try {
     if (viewsDir !== undefined) await checkFolder('viewsDir', viewsDir)
+    if (app.development) app.project = await findProject(routesDir)
     if (!watch || !(hotReload ?? app.development)) {
       swapRoutes(app, await loadRoutes({ routesDir, onNotice }))
       if (watch) startIsolated(app)

@@ -1,14 +1,19 @@
 import { escape } from '@std/html'
 import type { PublicFailure } from './failure.ts'
 import { renderPage } from './page.ts'
-import { parseFrames, readExcerpt, type SourceExcerpt } from './source_excerpt.ts'
+import { readExcerpt, type SourceExcerpt } from './source_excerpt.ts'
+import { findSourcePlace } from './source_place.ts'
 
-/** The error page of development: the message, the lines of source that threw, the stack, the causes. */
-export async function renderDevPage(failure: PublicFailure, error: unknown): Promise<Response> {
+/** The error page of development: the message, the lines of source that threw, the stack, the causes. Sources are those of `project`. */
+export async function renderDevPage(
+  failure: PublicFailure,
+  error: unknown,
+  project: string,
+): Promise<Response> {
   let extra = ''
   try {
     for (let current = error, depth = 0; current !== undefined && depth < 5; depth++) {
-      extra += await describe(current, depth)
+      extra += await describe(current, depth, project)
       current = current instanceof Error ? current.cause : undefined
     }
   } catch {
@@ -17,12 +22,12 @@ export async function renderDevPage(failure: PublicFailure, error: unknown): Pro
   return renderPage(failure, extra)
 }
 
-async function describe(error: unknown, depth: number): Promise<string> {
+async function describe(error: unknown, depth: number, project: string): Promise<string> {
   const title = depth === 0 ? '' : '<h1>Caused by</h1>'
   if (!(error instanceof Error)) return `${title}<pre>${escape(Deno.inspect(error))}</pre>`
   const stack = error.stack ?? `${error.name}: ${error.message}`
-  const frame = parseFrames(stack)[0]
-  const excerpt = frame === undefined ? undefined : await readExcerpt(frame)
+  const place = await findSourcePlace(error, project)
+  const excerpt = place === undefined ? undefined : await readExcerpt(place)
   return `${title}${excerpt === undefined ? '' : renderExcerpt(excerpt)}<pre>${escape(stack)}</pre>`
 }
 

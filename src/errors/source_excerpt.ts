@@ -1,38 +1,27 @@
-/** One frame of a stack that lies in a file of this machine. Lines and columns count from 1. */
-export interface SourceFrame {
-  readonly file: string
-  readonly line: number
-  readonly column: number
-}
+import type { SourcePlace } from './source_place.ts'
 
-/** A few lines around a frame. */
-export interface SourceExcerpt extends SourceFrame {
+/** A few lines around a place. */
+export interface SourceExcerpt extends SourcePlace {
   readonly firstLine: number
   readonly lines: readonly string[]
 }
 
-const FRAME = /\(?(file:\/\/\/[^\s()]+?)(?:\?[^\s():]*)?:(\d+):(\d+)\)?\s*$/
 const AROUND = 4
 const MAX_FILE_BYTES = 1_000_000
+/** Characters of a line that are shown. */
+const MAX_WIDTH = 400
 
-/** The frames of a stack that name files, innermost first. */
-export function parseFrames(stack: string): SourceFrame[] {
-  const frames: SourceFrame[] = []
-  for (const text of stack.split('\n')) {
-    const match = FRAME.exec(text)
-    if (match !== null) frames.push({ file: match[1], line: Number(match[2]), column: Number(match[3]) })
-  }
-  return frames
-}
-
-/** The lines around a frame, or undefined when the file cannot be read. */
-export async function readExcerpt(frame: SourceFrame): Promise<SourceExcerpt | undefined> {
+/** The lines around a place, or undefined when there are none, or its file is no regular one, too large, or cannot be read. */
+export async function readExcerpt(place: SourcePlace): Promise<SourceExcerpt | undefined> {
   try {
-    const url = new URL(frame.file)
-    if ((await Deno.stat(url)).size > MAX_FILE_BYTES) return undefined
+    const url = new URL(place.file)
+    const { isFile, size } = await Deno.stat(url)
+    if (!isFile || size > MAX_FILE_BYTES) return undefined
     const lines = (await Deno.readTextFile(url)).split('\n')
-    const first = Math.max(1, frame.line - AROUND)
-    return { ...frame, firstLine: first, lines: lines.slice(first - 1, frame.line + AROUND) }
+    if (place.line > lines.length) return undefined
+    const first = Math.max(1, place.line - AROUND)
+    const shown = lines.slice(first - 1, place.line + AROUND)
+    return { ...place, firstLine: first, lines: shown.map((text) => text.slice(0, MAX_WIDTH)) }
   } catch {
     return undefined
   }

@@ -7,6 +7,7 @@
  *   +---- once more with a longer warm-up <-- unsettled -------------+
  * ```
  */
+import { toPrintable } from '../errors/printable.ts'
 import { toLoadSpec } from './base.ts'
 import { BootError } from './ffi/errors.ts'
 import type { NativeLibrary } from './ffi/library.ts'
@@ -118,7 +119,7 @@ function failedHook(plan: Program, native: NativeProgram, index: number): string
   if (failed === undefined) return undefined
   const file = [...new Set(plan.handlers.map(({ route }) => route.file))][failed.module]
   const { name, message } = toHostError(plan.stacks, failed.error)
-  return `beforeSnapshot of ${file} failed: ${name}: ${message}`
+  return `beforeSnapshot of ${file} failed: ${name}: ${toPrintable(message)}`
 }
 
 /** One frame of the warm-up, and whose it is; null for the program's own. */

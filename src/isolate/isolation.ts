@@ -11,6 +11,7 @@
 import type { RequestState } from '../context/state.ts'
 import type { Awaitable } from '../context/types.ts'
 import { HttpError } from '../errors/http_error.ts'
+import { toPrintable } from '../errors/printable.ts'
 import { toResponse } from './answer_to_context.ts'
 import { toGuestFrame } from './context_to_guest.ts'
 import { NativeBuildError } from './ffi/cargo_build.ts'
@@ -345,7 +346,7 @@ function describeHandlers(program: RunningProgram): IsolatedHandler[] {
 
 function writeLog({ key, program }: IsolatedHandler, { log, logDropped }: Completion): void {
   const { logBytes } = program.plan.options.limits
-  const text = new TextDecoder().decode(log).trimEnd()
+  const text = toPrintable(new TextDecoder().decode(log).trimEnd())
   const note = logDropped === 0 ? '' : `\nmayfly: its log is over ${logBytes} bytes; the rest was dropped`
   console.error(`mayfly: isolated ${key}: ${(text + note).replaceAll('\n', '\n  ')}`)
 }

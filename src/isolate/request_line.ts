@@ -35,13 +35,18 @@ export type RequestExtras = readonly [
 /** What the line tells of a request. */
 type LineHead = Omit<RequestHead, 'headers' | 'seed'>
 
-/**
- * A line of `head`. None of its texts holds a tab or a line feed: methods are tokens, URLs and addresses come out of parsers, and JSON
- * escapes both.
- */
+/** What ends a field or the line. Parsers of URLs leave these out too (URL standard, basic URL parser, step 2). */
+const END = /[\t\n\r]/
+
+/** A line of `head`. No field holds a tab or a line feed, whatever a client writes: `Host` may have a tab, and becomes a part of the URL. */
 export function writeLine(head: LineHead): string {
-  const { handler, method, url, path, ip = '', peer = '' } = head
-  return `${handler}\t${method}\t${url}\t${path}\t${ip}\t${peer}\t${writeExtras(head)}`
+  const { handler, ip = '', peer = '' } = head
+  const method = toField(head.method), url = toField(head.url), path = toField(head.path)
+  return `${handler}\t${method}\t${url}\t${path}\t${toField(ip)}\t${toField(peer)}\t${writeExtras(head)}`
+}
+
+function toField(text: string): string {
+  return END.test(text) ? text.replaceAll(/[\t\n\r]/g, '') : text
 }
 
 function writeExtras({ params, pending, state, session, validated, status }: LineHead): string {

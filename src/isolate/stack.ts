@@ -1,5 +1,8 @@
 /** A guest's errors on the host: positions of the bundle become those of the user's sources. */
 import { HttpError } from '../errors/http_error.ts'
+import { toPrintable } from '../errors/printable.ts'
+import { setSourcePlace, type SourcePlace } from '../errors/source_place.ts'
+import { parseStackFrame, type StackFrame } from '../errors/stack_frame.ts'
 import { SURFACE_PATH } from './core_surface.ts'
 import type { ErrorData } from './message.ts'
 import { originalPosition, parseSourceMap, type SourceMap } from './source_map.ts'
@@ -18,15 +21,18 @@ export function createStackMapper(maps: Readonly<Record<string, string>>): Stack
   return new Map(Object.entries(maps).map(([name, json]) => [name, { json, map: null }]))
 }
 
-/** What was thrown in a guest and is not for the client. Its stack names the user's sources. */
+/** What was thrown in a guest and is not for the client. Its stack names the user's sources; all its texts are printable. */
 export class GuestError extends Error {
   constructor({ name, message }: ErrorData, options?: ErrorOptions) {
-    super(message, options)
-    this.name = name
+    super(toPrintable(message), options)
+    this.name = toPrintable(name)
   }
 }
 
-/** An error of a guest as an error of the host: an `HttpError` stays one, with its public message. */
+/**
+ * An error of a guest as an error of the host: an `HttpError` stays one, with its public message. What is for people only, its stack
+ * among it, is printable.
+ */
 export function toHostError(mapper: StackMapper, data: ErrorData): Error {
   const { http, message, stack } = data
   const options = data.cause === undefined ? {} : { cause: toHostError(mapper, data.cause) }
@@ -36,38 +42,58 @@ export function toHostError(mapper: StackMapper, data: ErrorData): Error {
     headers: http.headers,
     details: http.details,
   })
-  error.stack = stack === undefined ? `${data.name}: ${message}` : mapStack(mapper, stack)
+  const { text, place } = stack === undefined
+    ? { text: `${data.name}: ${message}`, place: null }
+    : mapStack(mapper, stack)
+  error.stack = toPrintable(text)
+  setSourcePlace(error, place)
   return error
 }
 
-const FRAME = /^(\s+at .*?\(?)([^\s()]+):(\d+):(\d+)(\)?)$/
 const SURFACE_URL = `file://${SURFACE_PATH}`
 const GUEST_SOURCE = new URL('./guest/', import.meta.url).pathname
 
-/**
- * A stack with the positions of the sources. Frames of the guest's own machinery and of the runtime are left out, as no user can mend
- * them; lines that are no frame stay.
- */
-export function mapStack(mapper: StackMapper, stack: string): string {
-  const lines: string[] = []
-  for (const line of stack.split('\n')) {
-    const found = FRAME.exec(line)
-    const mapped = found === null ? line : mapFrame(mapper, found)
-    if (mapped !== null) lines.push(mapped)
-  }
-  return lines.join('\n')
+/** A guest's stack as it is for people. */
+export interface MappedStack {
+  /**
+   * With the positions of the sources. Frames of the guest's own machinery and of the runtime are left out, as no user can mend them; lines
+   * that are no frame stay.
+   */
+  readonly text: string
+  /** The innermost position that lies in a source of the bundle; frames that name another file are a guest's word. */
+  readonly place: SourcePlace | null
 }
 
-function mapFrame(mapper: StackMapper, [whole, before, url, line, column, after]: string[]): string | null {
+/** Maps a stack by the maps of its program. */
+export function mapStack(mapper: StackMapper, stack: string): MappedStack {
+  const lines: string[] = []
+  let innermost: SourcePlace | null = null
+  for (const text of stack.split('\n')) {
+    const frame = parseStackFrame(text)
+    const mapped = frame === undefined ? text : mapFrame(mapper, frame)
+    if (mapped === null) continue
+    if (typeof mapped === 'string') {
+      lines.push(mapped)
+      continue
+    }
+    const { before, after } = frame!
+    lines.push(`${before}${mapped.file}:${mapped.line}:${mapped.column}${after}`)
+    innermost ??= mapped
+  }
+  return { text: lines.join('\n'), place: innermost }
+}
+
+/** Where a frame lies in the sources; its own text where no map knows its file, null where it is nothing of the user's. */
+function mapFrame(mapper: StackMapper, frame: StackFrame): SourcePlace | string | null {
+  const { before, url, line, column, after } = frame
   if (url.startsWith('ext:') || url.startsWith('node:') || url === SURFACE_URL) return null
   const file = mapper.get(url.slice(url.lastIndexOf('/') + 1))
-  if (file === undefined) return whole
+  if (file === undefined) return `${before}${url}:${line}:${column}${after}`
   file.map ??= parseSourceMap(file.json)
-  const origin = originalPosition(file.map, Number(line), Number(column))
+  const origin = originalPosition(file.map, line, column)
   if (origin === null) return null
   const source = toSourceUrl(origin.source)
-  if (source === null) return null
-  return `${before}${source}:${origin.line}:${origin.column}${after}`
+  return source === null ? null : { file: source, line: origin.line, column: origin.column }
 }
 
 /** The name of a source in the map, relative to the root, as a URL; null for the guest's own. */

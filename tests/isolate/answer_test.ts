@@ -168,7 +168,7 @@ Deno.test('mapStack leaves out what no user can mend', () => {
     '    at h (file:///other.js:1:1)',
     '    at new Promise (<anonymous>)',
   ].join('\n')
-  assertEquals(mapStack(mapper, stack).split('\n'), [
+  assertEquals(mapStack(mapper, stack).text.split('\n'), [
     'Error: a',
     '  at b',
     '    at g (https://x.dev/m.ts:1:1)',
@@ -177,4 +177,26 @@ Deno.test('mapStack leaves out what no user can mend', () => {
     '    at h (file:///other.js:1:1)',
     '    at new Promise (<anonymous>)',
   ])
+})
+
+Deno.test('a guest names no file but those of its bundle, and steers no terminal', () => {
+  const mapper = createStackMapper({
+    'program.js': '{"version":3,"sources":["home/a.ts"],"mappings":"AAAA"}',
+  })
+  const forged = ['Error: m', '    at f (file:///etc/shadow:1:1)', '    at g (file:///dev/zero.ts:1:1)']
+  const own = '    at h (file:///x/program.js:1:1)'
+  assertEquals(mapStack(mapper, forged.join('\n')).place, null)
+  assertEquals(mapStack(mapper, [...forged, own].join('\n')).place, {
+    file: 'file:///home/a.ts',
+    line: 1,
+    column: 1,
+  })
+  const data = { name: 'E\x1b[2J', message: 'm\x9b1m\u202e', stack: 'E\x1b[2J: m\x9b1m\u202e\n\tat' }
+  const error = toHostError(mapper, data)
+  assertEquals([error.name, error.message, error.stack], [
+    'E\\x1b[2J',
+    'm\\x9b1m\\u202e',
+    'E\\x1b[2J: m\\x9b1m\\u202e\n\tat',
+  ])
+  assertEquals(Deno.inspect(error).includes('\x1b'), false)
 })

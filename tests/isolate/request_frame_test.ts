@@ -60,3 +60,17 @@ Deno.test('a guest reads what encodeRequest wrote, whatever there is of it', () 
     assertEquals(read.text.slice(-SEED_DIGITS), seed)
   }
 })
+
+Deno.test('what a client writes into a field ends no field', () => {
+  const plain = { method: 'GET', url: 'http://localhost/a', path: '/a', ip: '192.0.2.1', peer: '127.0.0.1' }
+  for (const [name, text] of Object.entries(plain)) {
+    for (const mark of ['\t', '\n', '\r', '\t\t9\n[]\n']) {
+      const head: RequestHead = { handler: 3, headers: [], seed: createSeed(), ...plain, [name]: text + mark }
+      const { header } = readFrame(encodeRequest(head), REQUEST)
+      const read = readHead(new TextDecoder().decode(header))
+      const wanted = { ...plain, [name]: text + mark.replaceAll(/[\t\n\r]/g, '') }
+      assertEquals(read.line, ['3', ...Object.values(wanted), ''] as never, JSON.stringify([name, mark]))
+      assertEquals(readHeaders(read), [])
+    }
+  }
+})

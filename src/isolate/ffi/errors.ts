@@ -1,4 +1,5 @@
 /** Native statuses as errors. */
+import { toPrintable } from '../../errors/printable.ts'
 import { STATUSES, type StatusName } from './layout.ts'
 
 /** A native call was refused. */
@@ -39,14 +40,14 @@ export class IsolationUnavailableError extends NativeError {
   }
 }
 
-/** A program did not come to wait for its first request. Its last words on fd 2 end the message. */
+/** A program did not come to wait for its first request. Its last words on fd 2 end the message, which is printable. */
 export class BootError extends NativeError {
   override readonly name = 'BootError'
   /** Index of the warm-up frame at which it happened, or null. */
   readonly entry: number | null
 
   constructor(message: string, entry: number | null = null) {
-    super('boot-failed', message)
+    super('boot-failed', toPrintable(message))
     this.entry = entry
   }
 }
