@@ -82,12 +82,28 @@ function checkSteps(): Step[] {
         'src',
         'benchmark',
         'routes',
-        'tests',
+        ...testFolders(),
         'native/hwtest',
         'native/guest-core/web',
       ],
     },
+    // They have a configuration of their own, which knows their packages.
+    {
+      name: 'types of the npm packages',
+      command: deno,
+      args: ['check', '--quiet', '--frozen', 'handlers'],
+      cwd: `${ROOT}tests/packages`,
+    },
   ]
+}
+
+/** What `tests` holds, without the handlers of npm packages. */
+function testFolders(): string[] {
+  return [...Deno.readDirSync(`${ROOT}tests`)].flatMap(({ name }) =>
+    name === 'packages'
+      ? [...Deno.readDirSync(`${ROOT}tests/packages`)].map((entry) => `tests/packages/${entry.name}`)
+      : `tests/${name}`
+  ).filter((path) => !path.startsWith('tests/packages/') || path.endsWith('.ts')).sort()
 }
 
 function testSteps(args: readonly string[]): Step[] {

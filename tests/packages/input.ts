@@ -16,15 +16,26 @@ export interface Input {
 /** The request for the route of `name`. */
 export function toRequest(name: string, input: Input): Request {
   const { method, body, headers } = toParts(input)
-  return new Request(`http://localhost/${name}${input.path ?? ''}`, { method, body, headers })
+  return new Request(`http://localhost/${name}${input.path ?? ''}`, {
+    method,
+    body,
+    headers,
+  })
 }
 
 /** An entry of `warmup` that asks the same, or null for what none can say. */
 export function toWarmup(name: string, input: Input): object | null {
-  if (input.base64 !== undefined || input.form !== undefined || input.headers !== undefined) return null
+  if (
+    input.base64 !== undefined || input.form !== undefined ||
+    input.headers !== undefined
+  ) return null
   const { method } = toParts(input)
   const body = input.json ?? input.text
-  return { method, path: `/${name}${input.path ?? ''}`, ...(body === undefined ? {} : { body }) }
+  return {
+    method,
+    path: `/${name}${input.path ?? ''}`,
+    ...(body === undefined ? {} : { body }),
+  }
 }
 
 function toParts({ method, headers, json, text, form, base64 }: Input) {
@@ -36,5 +47,9 @@ function toParts({ method, headers, json, text, form, base64 }: Input) {
     ? Uint8Array.fromBase64(base64)
     : text
   const type: Record<string, string> = json === undefined ? {} : { 'content-type': 'application/json' }
-  return { method: method ?? (body === undefined ? 'GET' : 'POST'), body, headers: { ...type, ...headers } }
+  return {
+    method: method ?? (body === undefined ? 'GET' : 'POST'),
+    body,
+    headers: { ...type, ...headers },
+  }
 }

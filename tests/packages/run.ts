@@ -36,7 +36,12 @@ for (let from = 0; from < names.length; from += size) {
     try {
       for (const name of batch) {
         for (const [index, input] of inputs.get(name)!.entries()) {
-          const line: Line = { name, mode, input: index, answer: await site.ask(name, input) }
+          const line: Line = {
+            name,
+            mode,
+            input: index,
+            answer: await site.ask(name, input),
+          }
           console.log(JSON.stringify(line))
         }
       }

@@ -51,18 +51,29 @@ export async function listHandlers(): Promise<string[]> {
 export async function readInputs(name: string): Promise<readonly Input[]> {
   const { inputs } = await import((await fileOf(name)).href)
   if (!Array.isArray(inputs) || inputs.length === 0) {
-    throw new TypeError(`Cannot ask handlers/${name}: its export 'inputs' is ${Deno.inspect(inputs)}, want requests`)
+    throw new TypeError(
+      `Cannot ask handlers/${name}: its export 'inputs' is ${Deno.inspect(inputs)}, want requests`,
+    )
   }
   return inputs
 }
 
 /** Opens the named handlers in one mode; the routes lie beside the handlers, in a folder that `close` removes. */
-export async function openSite(mode: Mode, names: readonly string[], options: SiteOptions = {}): Promise<Site> {
-  const folder = await Deno.makeTempDir({ dir: new URL('.', HANDLERS.href + '../').pathname, prefix: '.routes-' })
+export async function openSite(
+  mode: Mode,
+  names: readonly string[],
+  options: SiteOptions = {},
+): Promise<Site> {
+  const folder = await Deno.makeTempDir({
+    dir: new URL('.', HANDLERS.href + '../').pathname,
+    prefix: '.routes-',
+  })
   let router: Router | undefined
   const errors: unknown[] = []
   try {
-    for (const [index, name] of names.entries()) await writeRoute(folder, mode, name, index, options)
+    for (const [index, name] of names.entries()) {
+      await writeRoute(folder, mode, name, index, options)
+    }
     router = new Router({
       routesDir: folder,
       hotReload: false,
@@ -107,14 +118,18 @@ async function writeRoute(
 ): Promise<void> {
   const file = await fileOf(name)
   const text = await Deno.readTextFile(file)
-  const chosen = (inputs[name] ?? []).map((input) => toWarmup(name, input)).filter((entry) => entry !== null)
+  const chosen = (inputs[name] ?? []).map((input) => toWarmup(name, input))
+    .filter((entry) => entry !== null)
   const isolated = {
     // Unlike in each, so that each is a program of its own.
     timeoutMs: TIMEOUT_MS + index,
     warmup: chosen.length === 0 ? warmup : chosen,
   }
   const more = mode === 'plain' ? '' : `\nexport const isolated = ${JSON.stringify(isolated, null, 2)}\n`
-  await Deno.writeTextFile(`${folder}/${name}${file.href.endsWith('x') ? '.tsx' : '.ts'}`, text + more)
+  await Deno.writeTextFile(
+    `${folder}/${name}${file.href.endsWith('x') ? '.tsx' : '.ts'}`,
+    text + more,
+  )
 }
 
 async function fileOf(name: string): Promise<URL> {
@@ -122,7 +137,9 @@ async function fileOf(name: string): Promise<URL> {
     const url = new URL(name + ending, HANDLERS)
     if (await Deno.stat(url).then(() => true, () => false)) return url
   }
-  throw new Deno.errors.NotFound(`Cannot find a handler of the name '${name}' in ${HANDLERS.pathname}`)
+  throw new Deno.errors.NotFound(
+    `Cannot find a handler of the name '${name}' in ${HANDLERS.pathname}`,
+  )
 }
 
 function describe(error: unknown): string {

@@ -12,14 +12,20 @@ const SENTENCES = [
 export const PARAGRAPHS: readonly string[] = Array.from(
   { length: 20 },
   (_, index) =>
-    Array.from({ length: 4 }, (_, at) => SENTENCES[(index * 3 + at * 2) % SENTENCES.length]).join(' '),
+    Array.from(
+      { length: 4 },
+      (_, at) => SENTENCES[(index * 3 + at * 2) % SENTENCES.length],
+    ).join(' '),
 )
 
 /** An article in Markdown, some 8 KB. */
 export const ARTICLE = PARAGRAPHS.map((text, index) =>
   [
     `${'#'.repeat(1 + index % 3)} Chapter ${index + 1}`,
-    text.replace('machine', '**machine**').replace('page', '[page](https://example.com/page "a page")'),
+    text.replace('machine', '**machine**').replace(
+      'page',
+      '[page](https://example.com/page "a page")',
+    ),
     '- one *item*\n- another `item`\n  1. nested\n  2. again',
     index % 4 === 0 ? '```ts\nconst answer: number = 42 // why not\n```' : '> quoted ' + SENTENCES[index % 5],
     index % 5 === 0 ? '| name | count |\n| ---- | ----: |\n| Ann | 1 |\n| Jörg | 22 |' : '---',
@@ -27,19 +33,22 @@ export const ARTICLE = PARAGRAPHS.map((text, index) =>
 ).join('\n\n')
 
 /** A page of HTML, some 6 KB. */
-export const PAGE = `<!doctype html><html lang="de"><head><title>Seite über alles</title><style>p { color: red }</style></head>
+export const PAGE =
+  `<!doctype html><html lang="de"><head><title>Seite über alles</title><style>p { color: red }</style></head>
 <body><script>alert('no')</script><h1>Überschrift</h1>
 ${
-  PARAGRAPHS.slice(0, 10).map((text, index) =>
-    `<h2 id="c${index}">Chapter ${index}</h2><p class="text" onclick="x()">${text} <a href="/chapter/${index}?a=1&amp;b=2">more</a></p>`
-  ).join('\n')
-}
+    PARAGRAPHS.slice(0, 10).map((text, index) =>
+      `<h2 id="c${index}">Chapter ${index}</h2><p class="text" onclick="x()">${text} <a href="/chapter/${index}?a=1&amp;b=2">more</a></p>`
+    ).join('\n')
+  }
 <table>${
-  Array.from({ length: 15 }, (_, row) => `<tr><td>${row}</td><td>value &lt;${row * row}&gt;</td></tr>`).join('')
-}</table></body></html>`
+    Array.from({ length: 15 }, (_, row) => `<tr><td>${row}</td><td>value &lt;${row * row}&gt;</td></tr>`)
+      .join('')
+  }</table></body></html>`
 
 /** A style sheet with nested rules, some 3 KB. */
-export const STYLES = Array.from({ length: 20 }, (_, index) => `.card-${index} {
+export const STYLES = Array.from({ length: 20 }, (_, index) =>
+  `.card-${index} {
   color: #${(index * 12345 + 0x102030).toString(16).slice(0, 6)};
   margin: 0 auto ${index}px;
   &:hover, &:focus-visible { text-decoration: underline; transform: translateX(${index}px) }
@@ -48,7 +57,10 @@ export const STYLES = Array.from({ length: 20 }, (_, index) => `.card-${index} {
 }`).join('\n')
 
 /** A program in TypeScript, some 3 KB. */
-export const PROGRAM = Array.from({ length: 12 }, (_, index) => `/** Shape ${index}. */
+export const PROGRAM = Array.from(
+  { length: 12 },
+  (_, index) =>
+    `/** Shape ${index}. */
 export interface Shape${index}<T extends object = object> { readonly name: string; area?(scale: number): Promise<T> }
 
 export class Circle${index} implements Shape${index} {
@@ -58,7 +70,8 @@ export class Circle${index} implements Shape${index} {
   static from(texts: readonly string[]): Circle${index}[] {
     return texts.filter((text) => /^[a-zß]+\\d?$/u.test(text)).map((text) => new Circle${index}(\`\${text}-${index}\`))
   }
-}`).join('\n\n')
+}`,
+).join('\n\n')
 
 /** A script, some 4 KB. */
 export const SCRIPT = Array.from({ length: 12 }, (_, index) => `
@@ -80,7 +93,10 @@ export async function load${index}(url, { retries = ${index}, ...options } = {})
 
 /** Comma-separated values, 200 rows. */
 export const TABLE = 'id,name,amount,note\n' +
-  Array.from({ length: 200 }, (_, id) => `${id},"Person ${id}, ${id % 3 ? 'Köln' : 'Paris'}",${(id * 7.25).toFixed(2)},`)
+  Array.from(
+    { length: 200 },
+    (_, id) => `${id},"Person ${id}, ${id % 3 ? 'Köln' : 'Paris'}",${(id * 7.25).toFixed(2)},`,
+  )
     .join('\n')
 
 /** A person of a list. */
@@ -91,13 +107,27 @@ export interface Person {
   tags: string[]
 }
 
-const NAMES = ['Ann', 'Bob', 'Zoë', 'Jürgen', 'Mira <b>', "O'Neill", 'Søren', '李雷', 'Ola', 'Ben']
+const NAMES = [
+  'Ann',
+  'Bob',
+  'Zoë',
+  'Jürgen',
+  'Mira <b>',
+  "O'Neill",
+  'Søren',
+  '李雷',
+  'Ola',
+  'Ben',
+]
 
 /** Thirty people. */
 export const PEOPLE: Person[] = Array.from({ length: 30 }, (_, index) => ({
   name: NAMES[index % NAMES.length] + (index < NAMES.length ? '' : ` ${index}`),
   age: 7 + (index * 13) % 60,
-  address: { city: ['Köln', 'Paris', 'Oslo', 'São Paulo'][index % 4], zip: String(10_000 + index * 37) },
+  address: {
+    city: ['Köln', 'Paris', 'Oslo', 'São Paulo'][index % 4],
+    zip: String(10_000 + index * 37),
+  },
   tags: ['new', 'vip', 'größer'].slice(0, index % 4),
 }))
 
@@ -109,14 +139,17 @@ export const DOCUMENT = {
   open: true,
   none: null,
   people: PEOPLE,
-  texts: Object.fromEntries(PARAGRAPHS.slice(0, 5).map((text, index) => [`part ${index}`, text])),
+  texts: Object.fromEntries(
+    PARAGRAPHS.slice(0, 5).map((text, index) => [`part ${index}`, text]),
+  ),
 }
 
 /** An Atom feed, some 4 KB. */
-export const FEED = `<?xml version="1.0" encoding="utf-8"?><feed xmlns="http://www.w3.org/2005/Atom"><title>Größe</title>${
-  PARAGRAPHS.slice(0, 12).map((text, index) =>
-    `<entry id="e${index}"><title>Entry ${index} &amp; more</title><link href="https://example.com/${index}" rel="self"/><summary>${text}</summary><updated>2026-01-0${
-      1 + index % 9
-    }T00:00:00Z</updated></entry>`
-  ).join('')
-}</feed>`
+export const FEED =
+  `<?xml version="1.0" encoding="utf-8"?><feed xmlns="http://www.w3.org/2005/Atom"><title>Größe</title>${
+    PARAGRAPHS.slice(0, 12).map((text, index) =>
+      `<entry id="e${index}"><title>Entry ${index} &amp; more</title><link href="https://example.com/${index}" rel="self"/><summary>${text}</summary><updated>2026-01-0${
+        1 + index % 9
+      }T00:00:00Z</updated></entry>`
+    ).join('')
+  }</feed>`

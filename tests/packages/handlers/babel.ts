@@ -5,11 +5,16 @@ import { PROGRAM } from '~/texts.ts'
 
 export const inputs = [
   { text: PROGRAM },
-  { text: 'enum Größe { S = 1, M }; const a = <T,>(x: T) => x satisfies unknown' },
+  {
+    text: 'enum Größe { S = 1, M }; const a = <T,>(x: T) => x satisfies unknown',
+  },
 ]
 
 export async function POST(ctx: Context) {
-  const tree = parse(await ctx.get.text(), { sourceType: 'module', plugins: ['typescript'] })
+  const tree = parse(await ctx.get.text(), {
+    sourceType: 'module',
+    plugins: ['typescript'],
+  })
   const { code } = generate(tree, { compact: true, comments: false })
   return ctx.send.text(code)
 }

@@ -3,7 +3,12 @@ import bcrypt from 'bcryptjs'
 
 export const inputs = [
   { form: { password: 'correct horse', hash: '' } },
-  { form: { password: 'pässwörd', hash: '$2b$04$abcdefghijklmnopqrstuuLo.cSmzbGK8sP0m3KXpOTb5zNU6fBJS' } },
+  {
+    form: {
+      password: 'pässwörd',
+      hash: '$2b$04$abcdefghijklmnopqrstuuLo.cSmzbGK8sP0m3KXpOTb5zNU6fBJS',
+    },
+  },
 ]
 
 export async function POST(ctx: Context) {

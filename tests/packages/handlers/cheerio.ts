@@ -10,8 +10,20 @@ export const inputs = [
 export async function POST(ctx: Context) {
   const $ = cheerio.load(await ctx.get.text())
   $('script, style').remove()
-  const links = $('a').map((_, element) => ({ href: $(element).attr('href'), text: $(element).text().trim() })).get()
-  const rows = $('tr').map((_, row) => [$(row).find('td').map((_, cell) => $(cell).text().trim()).get()]).get()
+  const links = $('a').map((_, element) => ({
+    href: $(element).attr('href'),
+    text: $(element).text().trim(),
+  })).get()
+  const rows = $('tr').map((
+    _,
+    row,
+  ) => [$(row).find('td').map((_, cell) => $(cell).text().trim()).get()]).get()
   $('a').addClass('seen').attr('target', '_blank')
-  return ctx.send.json({ title: $('title').text(), links, rows, headings: $('h1, h2').length, html: $('body').html() })
+  return ctx.send.json({
+    title: $('title').text(),
+    links,
+    rows,
+    headings: $('h1, h2').length,
+    html: $('body').html(),
+  })
 }

@@ -1,5 +1,12 @@
 import type { Context } from '@mayfly/mayfly'
-import { addBusinessDays, differenceInCalendarDays, eachWeekOfInterval, format, formatDistance, parseISO } from 'date-fns'
+import {
+  addBusinessDays,
+  differenceInCalendarDays,
+  eachWeekOfInterval,
+  format,
+  formatDistance,
+  parseISO,
+} from 'date-fns'
 import { de, enGB } from 'date-fns/locale'
 
 export const inputs = [
@@ -14,8 +21,11 @@ export function GET(ctx: Context) {
   return ctx.send.json({
     days: differenceInCalendarDays(to, from),
     distance: formatDistance(from, to, { locale, addSuffix: true }),
-    weeks: eachWeekOfInterval({ start: from, end: to }, { weekStartsOn: 1 }).map((week) =>
-      `${format(week, "d. MMM yyyy, 'week' I", { locale })}: ${format(addBusinessDays(week, 7), 'EEEE', { locale })}`
-    ),
+    weeks: eachWeekOfInterval({ start: from, end: to }, { weekStartsOn: 1 })
+      .map((week) =>
+        `${format(week, "d. MMM yyyy, 'week' I", { locale })}: ${
+          format(addBusinessDays(week, 7), 'EEEE', { locale })
+        }`
+      ),
   })
 }

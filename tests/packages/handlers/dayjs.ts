@@ -14,8 +14,13 @@ dayjs.extend(relativeTime)
 dayjs.locale(de, undefined, true)
 
 export function GET(ctx: Context) {
-  const from = dayjs.utc(ctx.get.query('from')).locale(ctx.get.query('locale') ?? 'en')
-  const months = Array.from({ length: 24 }, (_, index) => from.add(index * Number(ctx.get.query('add')), 'month'))
+  const from = dayjs.utc(ctx.get.query('from')).locale(
+    ctx.get.query('locale') ?? 'en',
+  )
+  const months = Array.from(
+    { length: 24 },
+    (_, index) => from.add(index * Number(ctx.get.query('add')), 'month'),
+  )
   return ctx.send.json(months.map((date) => ({
     iso: date.toISOString(),
     text: date.format('dddd, D. MMMM YYYY'),

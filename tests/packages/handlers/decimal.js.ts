@@ -9,7 +9,10 @@ export const inputs = [
 export function GET(ctx: Context) {
   const { principal, rate, years } = ctx.get.query()
   const factor = new Decimal(rate).plus(1)
-  const rows = Array.from({ length: Number(years) }, (_, year) => factor.pow(year + 1).times(principal))
+  const rows = Array.from(
+    { length: Number(years) },
+    (_, year) => factor.pow(year + 1).times(principal),
+  )
   return ctx.send.json({
     rows: rows.map((row) => row.toFixed(2)),
     root: new Decimal(principal).sqrt().toString(),

@@ -8,7 +8,9 @@ export const inputs = [
 ]
 
 const app = new Elysia({ prefix: '/elysia', aot: false })
-  .get('/users/:id', ({ params: { id } }) => ({ id, next: id + 1 }), { params: t.Object({ id: t.Number() }) })
+  .get('/users/:id', ({ params: { id } }) => ({ id, next: id + 1 }), {
+    params: t.Object({ id: t.Number() }),
+  })
   .post('/users', ({ body, set }) => {
     set.status = 201
     return { created: body.name, adult: body.age >= 18 }

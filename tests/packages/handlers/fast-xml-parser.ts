@@ -8,8 +8,15 @@ export const inputs = [
   { text: '<a><b></a>' },
 ]
 
-const parser = new XMLParser({ ignoreAttributes: false, attributeNamePrefix: '@' })
-const builder = new XMLBuilder({ ignoreAttributes: false, attributeNamePrefix: '@', format: true })
+const parser = new XMLParser({
+  ignoreAttributes: false,
+  attributeNamePrefix: '@',
+})
+const builder = new XMLBuilder({
+  ignoreAttributes: false,
+  attributeNamePrefix: '@',
+  format: true,
+})
 
 export async function POST(ctx: Context) {
   const text = await ctx.get.text()

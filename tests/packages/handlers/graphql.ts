@@ -3,9 +3,18 @@ import { buildSchema, graphql } from 'graphql'
 
 export const inputs = [
   { json: { query: '{ books(author: "Ann") { title year } }' } },
-  { json: { query: 'query ($id: Int!) { book(id: $id) { title author { name books { title } } } }', variables: { id: 2 } } },
+  {
+    json: {
+      query: 'query ($id: Int!) { book(id: $id) { title author { name books { title } } } }',
+      variables: { id: 2 },
+    },
+  },
   { json: { query: '{ books { pages } }' } },
-  { json: { query: 'mutation { add(title: "Über alles", author: "Bob") { id title } }' } },
+  {
+    json: {
+      query: 'mutation { add(title: "Über alles", author: "Bob") { id title } }',
+    },
+  },
 ]
 
 const schema = buildSchema(`
@@ -19,10 +28,21 @@ const BOOKS = [
   { id: 2, title: 'Two', year: 2004, by: 'Bob' },
   { id: 3, title: 'Three', year: null, by: 'Ann' },
 ]
-type Row = (typeof BOOKS)[number] | { id: number; title: string; year: null; by: string }
+type Row = (typeof BOOKS)[number] | {
+  id: number
+  title: string
+  year: null
+  by: string
+}
 
 function toBook({ by, ...rest }: Row): object {
-  return { ...rest, author: () => ({ name: by, books: () => BOOKS.filter((book) => book.by === by).map(toBook) }) }
+  return {
+    ...rest,
+    author: () => ({
+      name: by,
+      books: () => BOOKS.filter((book) => book.by === by).map(toBook),
+    }),
+  }
 }
 
 const rootValue = {
@@ -34,6 +54,15 @@ const rootValue = {
 }
 
 export async function POST(ctx: Context) {
-  const { query, variables } = await ctx.get.json<{ query: string; variables?: Record<string, unknown> }>()
-  return ctx.send.json(await graphql({ schema, source: query, rootValue, variableValues: variables }))
+  const { query, variables } = await ctx.get.json<
+    { query: string; variables?: Record<string, unknown> }
+  >()
+  return ctx.send.json(
+    await graphql({
+      schema,
+      source: query,
+      rootValue,
+      variableValues: variables,
+    }),
+  )
 }

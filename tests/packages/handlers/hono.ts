@@ -15,7 +15,10 @@ export const inputs = [
 
 const app = new Hono().basePath('/hono')
 app.use('*', cors(), secureHeaders())
-app.get('/users/:id', (c) => c.json({ id: c.req.param('id'), verbose: c.req.query('verbose') === '1' }))
+app.get(
+  '/users/:id',
+  (c) => c.json({ id: c.req.param('id'), verbose: c.req.query('verbose') === '1' }),
+)
 app.get('/page/:title', (c) => c.html(html`<h1>${c.req.param('title')}</h1>`))
 app.post(
   '/orders',

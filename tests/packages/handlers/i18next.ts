@@ -10,12 +10,27 @@ export const inputs = [
 const i18n = i18next.createInstance()
 await i18n.init({
   fallbackLng: 'en',
-  showSupportNotice: false,
   resources: {
-    en: { translation: { hi: 'Hello {{name}}', apple_one: '{{count}} apple', apple_other: '{{count}} apples' } },
-    de: { translation: { hi: 'Hallo {{name}}', apple_one: '{{count}} Apfel', apple_other: '{{count}} Äpfel' } },
+    en: {
+      translation: {
+        hi: 'Hello {{name}}',
+        apple_one: '{{count}} apple',
+        apple_other: '{{count}} apples',
+      },
+    },
+    de: {
+      translation: {
+        hi: 'Hallo {{name}}',
+        apple_one: '{{count}} Apfel',
+        apple_other: '{{count}} Äpfel',
+      },
+    },
     pl: {
-      translation: { apple_one: '{{count}} jabłko', apple_few: '{{count}} jabłka', apple_many: '{{count}} jabłek' },
+      translation: {
+        apple_one: '{{count}} jabłko',
+        apple_few: '{{count}} jabłka',
+        apple_many: '{{count}} jabłek',
+      },
     },
   },
 })
@@ -23,6 +38,9 @@ await i18n.init({
 export function GET(ctx: Context) {
   const { lng, count, name } = ctx.get.query()
   const t = i18n.getFixedT(lng)
-  const lines = Array.from({ length: 100 }, (_, index) => t('apple', { count: index + Number(count) }))
+  const lines = Array.from(
+    { length: 100 },
+    (_, index) => t('apple', { count: index + Number(count) }),
+  )
   return ctx.send.json({ hi: t('hi', { name }), lines })
 }

@@ -12,5 +12,7 @@ export async function POST(ctx: Context) {
   const { from, to } = ctx.get.query()
   if (from !== undefined) return ctx.send.text(iconv.decode(bytes, from))
   const encoded = iconv.encode(new TextDecoder().decode(bytes), to)
-  return ctx.send.custom(Uint8Array.from(encoded), { headers: { 'content-type': `text/plain; charset=${to}` } })
+  return ctx.send.custom(Uint8Array.from(encoded), {
+    headers: { 'content-type': `text/plain; charset=${to}` },
+  })
 }

@@ -24,5 +24,9 @@ export async function POST(ctx: Context) {
     }
     draft.people = draft.people.filter(({ name }) => name !== remove)
   })
-  return ctx.send.json({ patches, count: next.people.length, kept: next.people[0] === STATE.people[0] })
+  return ctx.send.json({
+    patches,
+    count: next.people.length,
+    kept: next.people[0] === STATE.people[0],
+  })
 }

@@ -11,10 +11,17 @@ const DATE = new Date('2026-01-02T03:04:06Z')
 
 export async function POST(ctx: Context) {
   const zip = new JSZip()
-  for (const [name, text] of Object.entries(await ctx.get.json<Record<string, string>>())) {
+  for (
+    const [name, text] of Object.entries(
+      await ctx.get.json<Record<string, string>>(),
+    )
+  ) {
     zip.file(name, text, { date: DATE, createFolders: false })
   }
-  const bytes = await zip.generateAsync({ type: 'uint8array', compression: 'DEFLATE' })
+  const bytes = await zip.generateAsync({
+    type: 'uint8array',
+    compression: 'DEFLATE',
+  })
   const back = await JSZip.loadAsync(bytes)
   ctx.set.header('x-entries', String(Object.keys(back.files).length))
   return ctx.send.download(bytes.slice(), 'files.zip')

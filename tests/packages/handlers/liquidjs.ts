@@ -8,11 +8,15 @@ export const inputs = [
 ]
 
 const engine = new Liquid({ timezoneOffset: 0 })
-const template = engine.parse(`{% assign adults = people | where_exp: "p", "p.age >= 18" %}
+const template = engine.parse(
+  `{% assign adults = people | where_exp: "p", "p.age >= 18" %}
 {{ day | date: "%d.%m.%Y" }}: {{ adults | size }}
 {% for person in people %}{{ forloop.index }}. {{ person.name | upcase | escape }} {{ person.tags | join: ", " }}
-{% else %}nobody{% endfor %}`)
+{% else %}nobody{% endfor %}`,
+)
 
 export async function POST(ctx: Context) {
-  return ctx.send.text(await engine.render(template, await ctx.get.json<object>()))
+  return ctx.send.text(
+    await engine.render(template, await ctx.get.json<object>()),
+  )
 }

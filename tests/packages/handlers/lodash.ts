@@ -1,6 +1,6 @@
 import type { Context } from '@mayfly/mayfly'
 import _ from 'lodash'
-import { PEOPLE } from '~/texts.ts'
+import { PEOPLE, type Person } from '~/texts.ts'
 
 export const inputs = [
   { path: '?by=address.city' },
@@ -11,10 +11,14 @@ export const inputs = [
 export function GET(ctx: Context) {
   const by = ctx.get.query('by') ?? 'name'
   return ctx.send.json({
-    groups: _(PEOPLE).groupBy(by).mapValues((group) => _.map(group, 'name')).toPairs().sortBy(0).value(),
+    groups: _(PEOPLE).groupBy(by).mapValues((group: Person[]) => _.map(group, 'name'))
+      .toPairs().sortBy(0).value(),
     ages: _.chain(PEOPLE).map('age').uniq().sortBy().chunk(3).value(),
     tags: _.countBy(_.flatMap(PEOPLE, 'tags')),
-    deep: _.merge({}, ...PEOPLE.map(({ address }) => ({ [address.city]: { people: 1 } }))),
+    deep: _.merge(
+      {},
+      ...PEOPLE.map(({ address }) => ({ [address.city]: { people: 1 } })),
+    ),
     words: PEOPLE.map(({ name }) => _.kebabCase(_.deburr(name))),
   })
 }

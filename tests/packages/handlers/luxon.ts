@@ -10,13 +10,20 @@ export const inputs = [
 export function GET(ctx: Context) {
   const { at, zone, locale } = ctx.get.query()
   const start = DateTime.fromISO(at, { zone }).setLocale(locale)
-  if (!start.isValid) return ctx.send.json({ error: start.invalidExplanation }, { status: 400 })
-  const hours = Array.from({ length: 12 }, (_, index) => start.plus({ hours: index * 6 }))
+  if (!start.isValid) {
+    return ctx.send.json({ error: start.invalidExplanation }, { status: 400 })
+  }
+  const hours = Array.from(
+    { length: 12 },
+    (_, index) => start.plus({ hours: index * 6 }),
+  )
   return ctx.send.json({
     offsets: hours.map((hour) => `${hour.toISO()} ${hour.offsetNameShort}`),
     text: start.toLocaleString(DateTime.DATETIME_FULL),
     month: start.toFormat('LLLL yyyy, EEEE'),
-    days: Interval.fromDateTimes(start, start.plus({ months: 1 })).length('days'),
+    days: Interval.fromDateTimes(start, start.plus({ months: 1 })).length(
+      'days',
+    ),
     rest: Duration.fromMillis(98_765_432).toFormat("d'd' hh:mm:ss"),
   })
 }

@@ -4,7 +4,10 @@ import { ARTICLE } from '~/texts.ts'
 
 export const inputs = [
   { text: ARTICLE },
-  { path: '?html=1', text: 'A <b>bold</b> word, "quoted" -- and https://example.com/ü' },
+  {
+    path: '?html=1',
+    text: 'A <b>bold</b> word, "quoted" -- and https://example.com/ü',
+  },
 ]
 
 const safe = new MarkdownIt({ linkify: true, typographer: true })

@@ -8,10 +8,22 @@ export const inputs = [
   { path: '?q=nothinglikethis' },
 ]
 
-const search = new MiniSearch<{ id: number; text: string }>({ fields: ['text'], storeFields: ['id'] })
+const search = new MiniSearch<{ id: number; text: string }>({
+  fields: ['text'],
+  storeFields: ['id'],
+})
 search.addAll(PARAGRAPHS.map((text, id) => ({ id, text })))
 
 export function GET(ctx: Context) {
-  const found = search.search(ctx.get.query('q') ?? '', { prefix: true, fuzzy: Number(ctx.get.query('fuzzy') ?? 0) })
-  return ctx.send.json(found.map(({ id, score, terms }) => ({ id, score: Math.round(score * 1000), terms })))
+  const found = search.search(ctx.get.query('q') ?? '', {
+    prefix: true,
+    fuzzy: Number(ctx.get.query('fuzzy') ?? 0),
+  })
+  return ctx.send.json(
+    found.map(({ id, score, terms }) => ({
+      id,
+      score: Math.round(score * 1000),
+      terms,
+    })),
+  )
 }

@@ -8,8 +8,12 @@ export const inputs = [
 ]
 
 const TEMPLATE = '<h1>{{title}}</h1>{{#people}}{{> person}}{{/people}}{{^people}}nobody{{/people}}'
-const PARTIALS = { person: '<li>{{name}} {{{address.city}}} {{#tags}}[{{.}}]{{/tags}}</li>\n' }
+const PARTIALS = {
+  person: '<li>{{name}} {{{address.city}}} {{#tags}}[{{.}}]{{/tags}}</li>\n',
+}
 
 export async function POST(ctx: Context) {
-  return ctx.send.html(Mustache.render(TEMPLATE, await ctx.get.json(), PARTIALS))
+  return ctx.send.html(
+    Mustache.render(TEMPLATE, await ctx.get.json(), PARTIALS),
+  )
 }

@@ -20,6 +20,8 @@ export async function POST(ctx: Context) {
     keccak: bytesToHex(keccak_256(bytes)),
     blake3: bytesToHex(blake3(bytes)),
     hmac: bytesToHex(hmac(sha256, new Uint8Array(32), bytes)),
-    key: bytesToHex(pbkdf2(sha256, bytes.subarray(0, 16), 'salt', { c: 50, dkLen: 32 })),
+    key: bytesToHex(
+      pbkdf2(sha256, bytes.subarray(0, 16), 'salt', { c: 50, dkLen: 32 }),
+    ),
   })
 }

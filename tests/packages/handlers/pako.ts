@@ -20,5 +20,7 @@ export async function POST(ctx: Context) {
   const level = Number(ctx.get.query('level') ?? 6) as 6 | 9
   const packed = pako.gzip(bytes, { level })
   ctx.set.header('x-same', String(pako.ungzip(packed).length === bytes.length))
-  return ctx.send.custom(packed.slice(), { headers: { 'content-type': 'application/gzip' } })
+  return ctx.send.custom(packed.slice(), {
+    headers: { 'content-type': 'application/gzip' },
+  })
 }

@@ -8,16 +8,19 @@ export const inputs = [
 ]
 
 export async function POST(ctx: Context) {
-  const { data, meta, errors } = Papa.parse<Record<string, unknown>>(await ctx.get.text(), {
-    header: true,
-    dynamicTyping: true,
-    skipEmptyLines: true,
-  })
+  const { data, meta, errors } = Papa.parse<Record<string, unknown>>(
+    await ctx.get.text(),
+    {
+      header: true,
+      dynamicTyping: true,
+      skipEmptyLines: true,
+    },
+  )
   return ctx.send.json({
     fields: meta.fields,
     delimiter: meta.delimiter,
     rows: data.length,
-    errors: errors.map(({ code, row }) => ({ code, row })),
+    errors: errors.map(({ code, row }: { code: string; row?: number }) => ({ code, row })),
     back: Papa.unparse(data.slice(0, 20), { quotes: true }),
   })
 }

@@ -13,13 +13,19 @@ const processor = postcss([nested])
 
 export async function POST(ctx: Context) {
   try {
-    const result = await processor.process(await ctx.get.text(), { from: 'input.css' })
+    const result = await processor.process(await ctx.get.text(), {
+      from: 'input.css',
+    })
     let declarations = 0
     result.root.walkDecls(() => void declarations++)
     ctx.set.header('x-declarations', String(declarations))
-    return ctx.send.custom(result.css, { headers: { 'content-type': 'text/css; charset=utf-8' } })
+    return ctx.send.custom(result.css, {
+      headers: { 'content-type': 'text/css; charset=utf-8' },
+    })
   } catch (error) {
     if (!(error instanceof postcss.CssSyntaxError)) throw error
-    return ctx.send.text(`${error.line}:${error.column}: ${error.reason}`, { status: 422 })
+    return ctx.send.text(`${error.line}:${error.column}: ${error.reason}`, {
+      status: 422,
+    })
   }
 }

@@ -8,6 +8,9 @@ export const inputs = [
 
 export async function GET(ctx: Context) {
   const errorCorrectionLevel = ctx.get.query('level') ?? 'M'
-  const svg = await QRCode.toString(ctx.get.query('text') ?? '', { type: 'svg', errorCorrectionLevel } as never)
+  const svg = await QRCode.toString(
+    ctx.get.query('text') ?? '',
+    { type: 'svg', errorCorrectionLevel } as never,
+  )
   return ctx.send.custom(svg, { headers: { 'content-type': 'image/svg+xml' } })
 }

@@ -28,7 +28,9 @@ function nofollow() {
 }
 
 export async function POST(ctx: Context) {
-  const file = await unified().use(rehypeParse, { fragment: true }).use(nofollow).use(rehypeStringify)
+  const file = await unified().use(rehypeParse, { fragment: true }).use(
+    nofollow,
+  ).use(rehypeStringify)
     .process(await ctx.get.text())
   return ctx.send.html(String(file))
 }

@@ -11,13 +11,23 @@ export const inputs = [
 
 const t = initTRPC.create({ isDev: false })
 const router = t.router({
-  greet: t.procedure.input(z.object({ name: z.string().min(1) })).query(({ input }) => ({ text: `hi ${input.name}` })),
-  add: t.procedure.input(z.object({ a: z.number(), b: z.number() })).mutation(({ input }) => input.a + input.b),
+  greet: t.procedure.input(z.object({ name: z.string().min(1) })).query((
+    { input },
+  ) => ({ text: `hi ${input.name}` })),
+  add: t.procedure.input(z.object({ a: z.number(), b: z.number() })).mutation((
+    { input },
+  ) => input.a + input.b),
   fail: t.procedure.query(() => {
     throw new TRPCError({ code: 'CONFLICT', message: 'taken' })
   }),
 })
 
 export default {
-  fetch: (req: Request) => fetchRequestHandler({ endpoint: '/trpc', req, router, createContext: () => ({}) }),
+  fetch: (req: Request) =>
+    fetchRequestHandler({
+      endpoint: '/trpc',
+      req,
+      router,
+      createContext: () => ({}),
+    }),
 }

@@ -8,7 +8,10 @@ export const inputs = [
 
 export function GET(ctx: Context) {
   const name = ctx.get.query('name')!
-  const names = Array.from({ length: 50 }, (_, index) => v5(name + index, v5.DNS))
+  const names = Array.from(
+    { length: 50 },
+    (_, index) => v5(name + index, v5.DNS),
+  )
   const made = v7()
   return ctx.send.json({
     names,
