@@ -26,6 +26,8 @@ export interface ResolveArguments {
   readonly importer: string
   readonly namespace: string
   readonly kind: string
+  readonly resolveDir: string
+  readonly pluginData?: unknown
 }
 
 /** What a resolve callback gives. */
@@ -34,6 +36,8 @@ export interface ResolveResult {
   readonly namespace?: string
   readonly external?: boolean
   readonly errors?: readonly { readonly text: string }[]
+  /** Comes to the load callback, and with {@link PluginBuild.resolve} to the resolve callbacks. */
+  readonly pluginData?: unknown
 }
 
 /** An argument of a load callback. */
@@ -41,6 +45,7 @@ export interface LoadArguments {
   readonly path: string
   /** Import attributes. */
   readonly with: Readonly<Record<string, string>>
+  readonly pluginData?: unknown
 }
 
 /** What a load callback gives. */
@@ -53,6 +58,11 @@ export interface LoadResult {
 
 /** The part of esbuild's plugin interface that is used here. */
 export interface PluginBuild {
+  /** Resolves as the build would, callbacks included. */
+  resolve(
+    path: string,
+    options: Omit<ResolveArguments, 'path'>,
+  ): Promise<ResolveResult & { readonly errors: readonly { readonly text: string }[] }>
   onResolve(
     options: { filter: RegExp; namespace?: string },
     fn: (args: ResolveArguments) => Promise<ResolveResult | undefined> | ResolveResult | undefined,

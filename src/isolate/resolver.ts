@@ -13,6 +13,7 @@ import {
 } from './deno_resolve.ts'
 import { admitPackage, type Containment, refusalOf, withoutForeignMaps } from './containment.ts'
 import { isFile } from './files.ts'
+import { addOnModule, isAddOn, MISSING_NAMESPACE, missingModule } from './missing_module.ts'
 import type { IsolateRuntime } from './options.ts'
 
 /** Namespace of the entry that {@link resolverPlugin} is given. */
@@ -56,14 +57,24 @@ export function resolverPlugin(
       build.onResolve({ filter: /.*/ }, async (args) => {
         try {
           if (args.path === runtime && isOwn(args)) return { path: runtime, external: true }
-          const result = await resolveArguments({ remote, containment }, args)
+          if (args.pluginData === AS_ESBUILD) return undefined
+          const result = await resolveArguments({ remote, containment }, args) ??
+            await resolveOptional(build, args)
           if (kind === 'core' && result?.path?.startsWith('node:')) {
             throw new Error("the runtime 'core' has no modules of Node, want isolated = { runtime: 'deno' }")
           }
           return result
         } catch (error) {
-          return { errors: [{ text: `import '${args.path}': ${reasonOf(error)}` }] }
+          const reason = reasonOf(error)
+          if (isOptional(args)) {
+            return { path: args.path, namespace: MISSING_NAMESPACE, pluginData: { kind: args.kind, reason } }
+          }
+          return { errors: [{ text: `import '${args.path}': ${reason}` }] }
         }
+      })
+      build.onLoad({ filter: /.*/, namespace: MISSING_NAMESPACE }, ({ path, pluginData }) => {
+        const { kind, reason } = pluginData as { kind: string; reason: string }
+        return { contents: missingModule(path, kind, reason), loader: 'js' }
       })
       if (containment !== null) containFiles(build, containment)
       build.onLoad({ filter: /.*/, namespace: ENTRY_NAMESPACE }, () => ({ contents: entry, loader: 'js' }))
@@ -89,6 +100,7 @@ function containFiles(build: PluginBuild, containment: Containment): void {
     try {
       const refusal = await refusalOf(containment, path)
       if (refusal !== null) throw new Error(refusal)
+      if (isAddOn(path)) return { contents: addOnModule(path), loader: 'js' }
       const loader = attributes.type === undefined ? SOURCE_LOADERS[extname(path)] : undefined
       if (loader === undefined) return undefined
       const contents = await withoutForeignMaps(containment, path)
@@ -97,6 +109,27 @@ function containFiles(build: PluginBuild, containment: Containment): void {
       return { errors: [{ text: `import of ${path}: ${reasonOf(error)}` }] }
     }
   })
+}
+
+/** Passed on to esbuild's own resolver. */
+const AS_ESBUILD = {}
+
+/** Whether a module that is not there is no fault of the program: packages ask for what they can do without. */
+function isOptional({ kind, importer }: ResolveArguments): boolean {
+  return kind === 'require-call' || (kind === 'dynamic-import' && PACKAGE_FOLDER.test(importer))
+}
+
+/** What esbuild finds for a path that may be missing; undefined for one that may not: esbuild says so itself. */
+async function resolveOptional(
+  build: PluginBuild,
+  args: ResolveArguments,
+): Promise<ResolveResult | undefined> {
+  if (!isOptional(args)) return undefined
+  const { path: specifier, importer, namespace, kind, resolveDir } = args
+  const options = { importer, namespace, kind, resolveDir, pluginData: AS_ESBUILD }
+  const { errors, ...result } = await build.resolve(specifier, options)
+  if (errors.length > 0) throw new Error(`there is no such file beside ${importer.split('/').at(-1)}`)
+  return { path: result.path, namespace: result.namespace, external: result.external }
 }
 
 function isOwn({ namespace }: ResolveArguments): boolean {

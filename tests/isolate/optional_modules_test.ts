@@ -1,0 +1,73 @@
+/** Modules that are not there: a package that asks for one in a `try` does without, and everybody else is told what is missing. */
+import { assertEquals, assertMatch, assertStringIncludes } from '@std/assert'
+import { planPrograms } from '../../src/isolate/program.ts'
+import { stopEsbuild } from '../../src/compiler/esbuild.ts'
+import { ask, toRoutes, withGuest, withRoutes } from './guest_process.ts'
+
+const PACKAGE = {
+  'node_modules/pg/package.json': `{ "name": "pg", "version": "1.0.0" }`,
+  'node_modules/pg/index.js': `
+    const attempt = (get) => { try { return get() } catch (error) { return [error instanceof Error, error.code, error.message] } }
+    exports.all = () => ({
+      package: attempt(() => require('pg-native')),
+      addOn: attempt(() => require('./build/Release/addon.node')),
+      folder: attempt(() => require('../lost/lib')),
+      json: attempt(() => require('./lost.json')),
+      real: attempt(() => require('./real.node')),
+      again: attempt(() => require('pg-native')),
+      there: attempt(() => require('./there')),
+    })
+    exports.later = () => import('kerberos').then(() => 'found', (error) => error.code)`,
+  'node_modules/pg/there.js': `module.exports = 'found'`,
+  'node_modules/pg/real.node': 'ELF',
+}
+const ROUTE = `
+  import pg from './node_modules/pg/index.js'
+  export const isolated = true
+  export const GET = async () => Response.json({ ...pg.all(), later: await pg.later() })`
+
+Deno.test('what a package asks for in a try fails where it is asked for', async () => {
+  await withGuest({ 'a.ts': ROUTE, ...PACKAGE }, async (guest) => {
+    const { head, text } = await ask(guest, {})
+    assertEquals(head.error, undefined)
+    const { there, later, ...failed } = JSON.parse(text)
+    assertEquals([there, later], ['found', 'ERR_MODULE_NOT_FOUND'])
+    const codes = Object.entries(failed as Record<string, [boolean, string]>).map((
+      [name, [isError, code]],
+    ) => [name, isError && code])
+    assertEquals(Object.fromEntries(codes), {
+      package: 'MODULE_NOT_FOUND',
+      addOn: 'ERR_DLOPEN_FAILED',
+      folder: 'MODULE_NOT_FOUND',
+      json: 'MODULE_NOT_FOUND',
+      real: 'ERR_DLOPEN_FAILED',
+      again: 'MODULE_NOT_FOUND',
+    })
+    assertMatch(failed.package[2], /^Cannot find module 'pg-native': /)
+    for (const name of ['addOn', 'real']) assertMatch(failed[name][2], /is a native add-on, .* want /)
+  })
+  await stopEsbuild()
+})
+
+Deno.test('what an import statement asks for and is not there is told when the program is bundled', async () => {
+  const cases: Readonly<Record<string, string>> = {
+    'statement.ts': `import './lost.ts'`,
+    'dynamic.ts': `const later = () => import('./lost.ts')`,
+    'package.ts': `import './node_modules/pg/esm.js'`,
+  }
+  const files = Object.fromEntries(
+    Object.entries(cases).map(([name, line]) => [
+      name,
+      `${line}\nexport const isolated = true\nexport const GET = () => new Response()`,
+    ]),
+  )
+  await withRoutes(
+    { ...files, ...PACKAGE, 'node_modules/pg/esm.js': `import 'kerberos'` },
+    async (folder) => {
+      const { failures } = await planPrograms(toRoutes(folder, files))
+      assertEquals(failures.map(({ route }) => route.file), ['dynamic.ts', 'package.ts', 'statement.ts'])
+      for (const { error } of failures) assertStringIncludes(error.message, 'import')
+    },
+  )
+  await stopEsbuild()
+})
