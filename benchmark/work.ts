@@ -1,13 +1,3 @@
-/** Terms of the sum that stands for a request with real work. */
-export const CPU_TERMS = 50_000
-
-/** The sum of the square roots of 0 to `terms` - 1. */
-export function sumOfRoots(terms: number): number {
-  let sum = 0
-  for (let i = 0; i < terms; i++) sum += Math.sqrt(i)
-  return sum
-}
-
 /** What the routes put into their pages. */
 export const NAME = 'Ada & Co.'
 /** Who looks at the page with expressions. */
