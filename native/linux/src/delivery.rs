@@ -1,6 +1,7 @@
 //! Delivering signals: the frame on the guest's stack, the way back from it, and what a signal does without a handler.
 
 use crate::action::{Action, Stop};
+use crate::bounds::FRAMES;
 use crate::calls::{Answer, Call, Done};
 use crate::errno::Errno;
 use crate::kernel::Kernel;
@@ -49,9 +50,10 @@ impl Kernel {
         }
     }
 
-    /// Delivers every signal that the running thread does not block.
+    /// Delivers the signals that the running thread does not block, those behind the first few at its next exit.
     pub(crate) fn deliver<M: Machine>(&mut self, m: &mut M) -> Action {
-        loop {
+        let most = self.statistics.signals + FRAMES as u64;
+        while self.statistics.signals < most {
             let Some(allowed) = self.thread().map(|thread| !thread.mask | UNBLOCKABLE) else {
                 return Action::Deadlock;
             };
@@ -68,6 +70,7 @@ impl Kernel {
                 return Action::Stop(stop);
             }
         }
+        Action::Resume
     }
 
     /// Raises a signal that the running thread's own instruction caused: it cannot be blocked or ignored.

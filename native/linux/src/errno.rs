@@ -34,6 +34,9 @@ impl Errno {
     /// ENOMEM to the guest: as much address space as may be.
     pub const OVER_RESERVED: Self = Self(4093);
 
+    /// Not an error of Linux and never seen by the guest: the call did a piece of its work ([`crate::bounds`]) and is to be made again.
+    pub const UNFINISHED: Self = Self(4092);
+
     /// The value a system call leaves in `rax` for this error.
     #[must_use]
     pub fn as_result(self) -> u64 {

@@ -125,7 +125,7 @@ impl Kernel {
         let found = self
             .vfs
             .path_of(node)
-            .unwrap_or_else(|| what.path.clone().into_bytes());
+            .unwrap_or_else(|_| what.path.clone().into_bytes());
         self.vfs
             .mount_link("/proc/self/exe", &String::from_utf8_lossy(&found));
         self.process.executable = what.path.clone().into_bytes();

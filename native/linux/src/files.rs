@@ -5,9 +5,10 @@
 
 mod audit;
 mod ready;
+mod sets;
 mod streams;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -16,6 +17,8 @@ use crate::kernel::Step;
 use crate::stdio::Stdio;
 use crate::tracked::{Slab, Tracked};
 use crate::vfs::Device;
+
+pub use ready::Readiness;
 
 /// `EPOLLIN`, equal to `POLLIN`, and so on.
 #[allow(missing_docs, reason = "the names are Linux's (epoll_ctl(2), poll(2))")]
@@ -107,8 +110,8 @@ pub enum FileKind {
     /// Text made when the file was opened.
     Text {
         /// The text.
-        bytes: Arc<[u8]>,
-        /// Where the next read starts.
+        bytes: Arc<Vec<u8>>,
+        /// Where the next read starts; while the text is made, where its next piece starts.
         offset: u64,
     },
     /// A character device.
@@ -151,6 +154,8 @@ pub struct OpenFile {
     references: u32,
     /// How often something became readable, and writable.
     activity: [u64; 2],
+    /// The epoll sets that watch it, and by which descriptors.
+    watchers: BTreeSet<(usize, i32)>,
 }
 
 impl OpenFile {
@@ -189,6 +194,8 @@ pub struct Files {
     open: Slab<OpenFile>,
     /// Most descriptors; the highest number is one less.
     limit: usize,
+    /// Files in all epoll sets together.
+    interests: usize,
     /// Bytes in pipes, sockets and texts, which the host holds for the guest.
     held: usize,
     /// Most of them.
@@ -205,6 +212,7 @@ impl Files {
             descriptors: Slab::default(),
             open: Slab::default(),
             limit,
+            interests: 0,
             held: 0,
             held_limit,
             stdio: Tracked::new(stdio),
@@ -228,25 +236,53 @@ impl Files {
             flags,
             references: 0,
             activity: [1, 1],
+            watchers: BTreeSet::new(),
         })
     }
 
-    /// Makes a description of a text.
+    /// Makes a description of a text that is empty so far. [`Files::extend_text`] must follow.
+    pub fn add_text(&mut self, flags: u32) -> usize {
+        let text = FileKind::Text {
+            bytes: Arc::default(),
+            offset: 0,
+        };
+        self.add(text, flags)
+    }
+
+    /// Where the next piece of a text under way begins, as its last piece said; 0 before that.
     ///
     /// # Errors
-    /// ENOMEM over the limit on bytes held.
-    pub fn add_text(&mut self, bytes: Vec<u8>, flags: u32) -> Result<usize, Errno> {
-        if bytes.len() > self.held_limit - self.held {
+    /// EBADF for any other description.
+    pub fn text_begun(&self, file: usize) -> Result<u64, Errno> {
+        match self.open.get(file) {
+            Some(OpenFile {
+                kind: FileKind::Text { offset, .. },
+                references: 0,
+                ..
+            }) => Ok(*offset),
+            _ => Err(Errno::EBADF),
+        }
+    }
+
+    /// Adds a piece to a text under way. Without a next one the text is whole, and [`Files::attach`] must follow.
+    ///
+    /// # Errors
+    /// ENOMEM over the limit on bytes held: the description is gone then.
+    pub fn extend_text(&mut self, file: usize, piece: &[u8], next: Option<u64>) -> Result<(), Errno> {
+        if piece.len() > self.held_limit - self.held {
+            self.drop_unused(file);
             return Err(Errno::ENOMEM);
         }
-        self.held += bytes.len();
-        Ok(self.add(
-            FileKind::Text {
-                bytes: bytes.into(),
-                offset: 0,
-            },
-            flags,
-        ))
+        if let Some(OpenFile {
+            kind: FileKind::Text { bytes, offset },
+            ..
+        }) = self.open.get_mut(file)
+        {
+            Arc::make_mut(bytes).extend_from_slice(piece);
+            *offset = next.unwrap_or(0);
+            self.held += piece.len();
+        }
+        Ok(())
     }
 
     /// Gives a description the lowest free descriptor from `from` on.
@@ -316,21 +352,7 @@ impl Files {
             return None;
         }
         let closed = self.open.remove(file)?;
-        let epolls: Vec<usize> = self
-            .open
-            .iter()
-            .filter(|(_, open)| matches!(&open.kind, FileKind::Epoll { interests, .. } if interests.keys().any(|k| k.1 == file)))
-            .map(|(number, _)| number)
-            .collect();
-        for epoll in epolls {
-            if let Some(OpenFile {
-                kind: FileKind::Epoll { interests, .. },
-                ..
-            }) = self.open.get_mut(epoll)
-            {
-                interests.retain(|key, _| key.1 != file);
-            }
-        }
+        self.forget_interests(file, &closed);
         self.held -= match &closed.kind {
             FileKind::Stream(Stream {
                 incoming: Some(bytes),
@@ -406,12 +428,16 @@ impl Files {
     }
 
     fn note_input(&mut self) {
-        let input = self
-            .open
+        let input = self.input();
+        input.into_iter().for_each(|input| self.note(input, READING));
+    }
+
+    /// The description that fd 0 of the start refers to, until it is closed.
+    fn input(&self) -> Option<usize> {
+        self.open
             .iter()
             .find(|(_, open)| open.kind == FileKind::Input)
-            .map(|(number, _)| number);
-        input.into_iter().for_each(|input| self.note(input, READING));
+            .map(|(number, _)| number)
     }
 
     /// Notes that an eventfd or timer changed, so that edges are seen.
@@ -435,6 +461,7 @@ impl Files {
         }
         if left_out != Some(Step::OpenFiles) {
             self.open.restore(&reference.open);
+            self.interests = reference.interests;
         }
         if left_out != Some(Step::Streams) {
             self.stdio.restore(&reference.stdio);
@@ -452,6 +479,7 @@ impl Files {
             descriptors,
             open,
             limit,
+            interests,
             held,
             held_limit,
             stdio,
@@ -460,7 +488,7 @@ impl Files {
             ("descriptors", Box::new(descriptors.iter().collect::<Vec<_>>())),
             ("open files", Box::new(open.iter().collect::<Vec<_>>())),
             ("standard streams", Box::new(&**stdio)),
-            ("bytes held", Box::new((held, limit, held_limit))),
+            ("bytes held", Box::new((held, limit, held_limit, interests))),
         ]
     }
 }

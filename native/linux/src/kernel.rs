@@ -272,6 +272,10 @@ impl Kernel {
 
     /// Answers the system call that the running thread makes.
     pub fn syscall<M: Machine>(&mut self, m: &mut M) -> Action {
+        let instruction = m.registers().rip.wrapping_sub(2);
+        if self.is_unfinished(m, instruction) {
+            return self.go_on(m);
+        }
         self.statistics.calls += 1;
         // A call may have taken the page away again: the next fault there is no repetition.
         self.last_fault = (0, 0, 0);
@@ -279,6 +283,10 @@ impl Kernel {
             Some(left) => self.calls_left = left,
             None => return Action::Stop(Stop::Limit(Limit::Calls)),
         }
+        self.make_call(m)
+    }
+
+    fn make_call<M: Machine>(&mut self, m: &mut M) -> Action {
         let call = Call::from_registers(&m.registers());
         let answer = self.call(m, &call, None);
         self.note(&call, &answer);
@@ -286,6 +294,14 @@ impl Kernel {
             Some(action) => action,
             None => self.schedule(m),
         }
+    }
+
+    /// Does the next piece of a call that ring 3 has made again.
+    fn go_on<M: Machine>(&mut self, m: &mut M) -> Action {
+        if let Some(thread) = self.thread_mut() {
+            thread.unfinished = None;
+        }
+        self.make_call(m)
     }
 
     /// Keeps for the host what a call was refused.
@@ -296,6 +312,15 @@ impl Kernel {
     /// Handles a processor exception of the running thread: serves a page, or raises a signal.
     pub fn fault<M: Machine>(&mut self, m: &mut M, vector: u8, error_code: u64, address: u64) -> Action {
         let rip = m.registers().rip;
+        if self.is_unfinished(m, rip) {
+            // The call took away the page of its own instruction: it goes on without it.
+            let registers = m.registers();
+            m.set_registers(&Registers {
+                rip: rip.saturating_add(2),
+                ..registers
+            });
+            return self.go_on(m);
+        }
         if vector == 13 && self.read_counter(m) {
             return Action::Resume;
         }
@@ -350,6 +375,9 @@ impl Kernel {
     /// Lets the next thread run, after the host stopped the running one in ring 3.
     pub fn preempt<M: Machine>(&mut self, m: &mut M) -> Action {
         let registers = m.registers();
+        if self.is_unfinished(m, registers.rip) {
+            return Action::Resume;
+        }
         if let Some(thread) = self.thread_mut() {
             thread.registers = registers;
         }

@@ -23,9 +23,10 @@
 //! # Rules that hold everywhere
 //! - What a guest can write is copied once ([`space::AddressSpace::read`]), then checked, then used. No reference into guest memory.
 //! - Every table has a bound ([`limits::Limits`]), and what the host holds for a guest (pipes, texts, files, versions of mapped files)
-//!   is counted in bytes. No call costs more than a few milliseconds of host time; no loop runs longer than a table.
+//!   is counted in bytes. What a call does at once is bounded ([`bounds`]); what is more goes on behind a look at the deadline.
 //! - An unknown call answers ENOSYS and is counted ([`limits::Statistics::unknown`]); what a guest may not have is noted for the host ([`denials`]); nothing a guest does ends the host.
-//! - A call that waits keeps no state: when its wait is over it is made again from the same registers ([`threads::Retry`]).
+//! - A call that waits keeps no state but how far it has come: when its wait is over it is made again from the same registers
+//!   ([`threads::Retry`]).
 //! - State is cloned for a snapshot and copied back by what was touched ([`tracked`]); [`kernel::Kernel::differences`] names any part
 //!   that is not as it was.
 //! - No `unsafe`.
@@ -52,6 +53,7 @@
 
 pub mod action;
 mod audit;
+pub mod bounds;
 pub mod calls;
 pub mod clock;
 mod delivery;

@@ -167,27 +167,33 @@ pub trait Machine {
         protection: Protection,
     ) -> Result<(), OutOfMemory>;
 
-    /// Removes all mappings of the range and frees its private pages. Absent pages are no error. Cost follows the pages present, not
-    /// the length: the range may be many GiB.
-    fn unmap(&mut self, start: u64, pages: u64);
+    /// Removes the mappings of the range and frees its private pages, `most` of them at most, lowest first. Absent pages are no error.
+    /// Cost follows the pages present, not the length: the range may be many GiB. Gives the address before which all is done.
+    fn unmap(&mut self, start: u64, pages: u64, most: u64) -> u64;
 
-    /// Gives every mapped page of the range this protection. Cost follows the pages present.
-    fn protect(&mut self, start: u64, pages: u64, protection: Protection);
+    /// Gives the mapped pages of the range this protection, `most` of them at most, lowest first. Cost follows the pages present. Gives
+    /// the address before which all is done.
+    fn protect(&mut self, start: u64, pages: u64, protection: Protection, most: u64) -> u64;
 
-    /// Moves the mappings of `from..` to `to..`, which has none. The ranges do not overlap.
+    /// Moves the mappings of `from..` to `to..`, which has none but those of an earlier call, `most` of them at most. The ranges do not
+    /// overlap. Gives the address of `from..` before which all is done.
     ///
     /// # Errors
-    /// [`OutOfMemory`] when a page table is missing; nothing was moved then.
-    fn remap(&mut self, from: u64, to: u64, pages: u64) -> Result<(), OutOfMemory>;
+    /// [`OutOfMemory`] when a page table is missing; nothing was moved then. A call that goes on with an earlier one's work has all.
+    fn remap(&mut self, from: u64, to: u64, pages: u64, most: u64) -> Result<u64, OutOfMemory>;
 
-    /// Makes the private pages of the range read as zeros from now on (in place, or by unmapping them).
-    fn discard(&mut self, start: u64, pages: u64);
+    /// Makes the private pages of the range read as zeros from now on (in place, or by unmapping them), `most` of them at most, lowest
+    /// first. Gives the address before which all is done.
+    fn discard(&mut self, start: u64, pages: u64, most: u64) -> u64;
 
     /// Replaces one shared page by a private copy of it with this protection.
     ///
     /// # Errors
     /// [`OutOfMemory`]; the shared page stays.
     fn make_private(&mut self, page: u64, protection: Protection) -> Result<(), OutOfMemory>;
+
+    /// How often a page was mapped, unmapped, protected, moved or filled with zeros so far: a measure of work.
+    fn changes(&self) -> u64;
 
     /// What is mapped at `page`.
     fn page_state(&self, page: u64) -> PageState;

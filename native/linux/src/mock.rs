@@ -25,6 +25,8 @@ pub struct MockMachine {
     vector: Vec<u8>,
     ticks: u64,
     looks: u64,
+    changes: u64,
+    copied: u64,
 }
 
 impl MockMachine {
@@ -89,8 +91,20 @@ impl MockMachine {
         };
     }
 
-    fn range_mut(&mut self, start: u64, pages: u64) -> impl Iterator<Item = (&u64, &mut Page)> {
-        self.pages.range_mut(start..start + pages * PAGE)
+    /// The first `most` mapped pages of a range, which count as changed, and the address before which there are no others.
+    fn chosen(&mut self, start: u64, pages: u64, most: u64) -> (Vec<u64>, u64) {
+        let end = start + pages * PAGE;
+        let mut mapped = self.pages.range(start..end).map(|(&page, _)| page);
+        let chosen: Vec<u64> = mapped.by_ref().take(most as usize).collect();
+        let reached = mapped.next().unwrap_or(end);
+        self.changes += chosen.len() as u64;
+        (chosen, reached)
+    }
+
+    /// Bytes that were copied into and out of the guest so far.
+    #[must_use]
+    pub fn copied(&self) -> u64 {
+        self.copied
     }
 
     /// Walks a copy page by page: `(page, offset in it, offset in the copy, length)`.
@@ -113,6 +127,7 @@ impl MockMachine {
     }
 
     fn store(&mut self, address: u64, from: &[u8], forced: bool) -> Result<(), PageFault> {
+        self.copied += from.len() as u64;
         Self::each_part(address, from.len(), |page, inside, done, part| {
             match self.pages.get_mut(&page) {
                 Some(page) if !page.shared && (forced || page.protection.write) => {
@@ -128,6 +143,7 @@ impl MockMachine {
 
 impl Machine for MockMachine {
     fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), PageFault> {
+        self.copied += into.len() as u64;
         Self::each_part(address, into.len(), |page, inside, done, part| {
             match self.pages.get(&page) {
                 Some(page) if page.protection.any() => {
@@ -176,6 +192,7 @@ impl Machine for MockMachine {
             if !shared && self.free_pages() == 0 {
                 return Err(OutOfMemory);
             }
+            self.changes += 1;
             self.pages.insert(
                 page,
                 Page {
@@ -188,19 +205,28 @@ impl Machine for MockMachine {
         Ok(())
     }
 
-    fn unmap(&mut self, start: u64, pages: u64) {
-        self.pages
-            .retain(|page, _| !(start..start + pages * PAGE).contains(page));
+    fn unmap(&mut self, start: u64, pages: u64, most: u64) -> u64 {
+        let (chosen, reached) = self.chosen(start, pages, most);
+        for page in chosen {
+            self.pages.remove(&page);
+        }
+        reached
     }
 
-    fn protect(&mut self, start: u64, pages: u64, protection: Protection) {
-        self.range_mut(start, pages)
-            .for_each(|(_, page)| page.protection = protection);
+    fn protect(&mut self, start: u64, pages: u64, protection: Protection, most: u64) -> u64 {
+        let (chosen, reached) = self.chosen(start, pages, most);
+        for page in chosen {
+            self.pages
+                .get_mut(&page)
+                .into_iter()
+                .for_each(|page| page.protection = protection);
+        }
+        reached
     }
 
-    fn remap(&mut self, from: u64, to: u64, pages: u64) -> Result<(), OutOfMemory> {
-        let moved: Vec<u64> = self.range_mut(from, pages).map(|(&page, _)| page).collect();
-        for page in moved {
+    fn remap(&mut self, from: u64, to: u64, pages: u64, most: u64) -> Result<u64, OutOfMemory> {
+        let (chosen, reached) = self.chosen(from, pages, most);
+        for page in chosen {
             if let Some(content) = self.pages.remove(&page) {
                 assert!(
                     self.pages.insert(page - from + to, content).is_none(),
@@ -208,19 +234,28 @@ impl Machine for MockMachine {
                 );
             }
         }
-        Ok(())
+        Ok(reached)
     }
 
-    fn discard(&mut self, start: u64, pages: u64) {
-        self.range_mut(start, pages)
-            .filter(|(_, page)| !page.shared)
-            .for_each(|(_, page)| Arc::make_mut(&mut page.bytes).fill(0));
+    fn discard(&mut self, start: u64, pages: u64, most: u64) -> u64 {
+        let (chosen, reached) = self.chosen(start, pages, most);
+        for page in chosen {
+            if let Some(page) = self.pages.get_mut(&page).filter(|page| !page.shared) {
+                Arc::make_mut(&mut page.bytes).fill(0);
+            }
+        }
+        reached
+    }
+
+    fn changes(&self) -> u64 {
+        self.changes
     }
 
     fn make_private(&mut self, page: u64, protection: Protection) -> Result<(), OutOfMemory> {
         if self.free_pages() == 0 {
             return Err(OutOfMemory);
         }
+        self.changes += 1;
         if let Some(page) = self.pages.get_mut(&page) {
             (page.shared, page.protection) = (false, protection);
         }

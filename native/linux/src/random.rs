@@ -29,15 +29,19 @@ impl Random {
 
     /// Fills `bytes`.
     pub fn fill(&mut self, bytes: &mut [u8]) {
-        for byte in bytes {
+        let mut rest = bytes;
+        while !rest.is_empty() {
             if self.used == 64 {
                 let counter = [self.counter as u32, (self.counter >> 32) as u32, 0, 0];
                 self.block = chacha20_block(&self.key, counter);
                 self.counter += 1;
                 self.used = 0;
             }
-            *byte = self.block[self.used];
-            self.used += 1;
+            let count = rest.len().min(64 - self.used);
+            let (now, later) = rest.split_at_mut(count);
+            now.copy_from_slice(&self.block[self.used..self.used + count]);
+            self.used += count;
+            rest = later;
         }
     }
 }

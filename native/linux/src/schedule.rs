@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::action::{Action, Stop};
 use crate::calls::{Answer, Call, Done};
 use crate::errno::Errno;
+use crate::files::Readiness;
 use crate::kernel::Kernel;
 use crate::machine::{Machine, Registers};
 use crate::signal::{Info, bit, number};
@@ -20,6 +21,7 @@ impl Kernel {
             Ok(Done::Value(value)) => (value, None),
             Ok(Done::Tell(value, action)) => (value, Some(action)),
             Err(Errno::OUT_OF_MEMORY) => return Some(Action::Stop(Stop::OutOfMemory)),
+            Err(Errno::UNFINISHED) => return Some(self.make_again(m)),
             Err(errno) => (errno.as_result(), None),
             Ok(Done::Registers) => return Some(self.leave(m)),
             Ok(Done::Gone) => return None,
@@ -44,9 +46,7 @@ impl Kernel {
                 return None;
             }
         };
-        if self.thread().is_some_and(|thread| thread.moved != 0) {
-            self.thread_mut().into_iter().for_each(|thread| thread.moved = 0);
-        }
+        self.set_moved(0);
         m.set_registers(&Registers {
             rax: value,
             ..m.registers()
@@ -56,6 +56,54 @@ impl Kernel {
         }
         let action = self.leave(m);
         Some(report.filter(|_| action == Action::Resume).unwrap_or(action))
+    }
+
+    /// Lets ring 3 make the call again that did a piece of its work, behind the host's look at the deadline.
+    fn make_again<M: Machine>(&mut self, m: &mut M) -> Action {
+        let registers = m.registers();
+        let call = Call::from_registers(&registers);
+        let rip = registers.rip.saturating_sub(2);
+        m.set_registers(&Registers {
+            rip,
+            rax: call.number,
+            ..registers
+        });
+        self.thread_mut()
+            .into_iter()
+            .for_each(|thread| thread.unfinished = Some((rip, call)));
+        Action::Resume
+    }
+
+    /// Whether the running thread, at this instruction, is about to make a call again that is not done. Nothing comes in between; one
+    /// that changed the instruction or the registers by its own call begins anew.
+    pub(crate) fn is_unfinished(&mut self, m: &impl Machine, instruction: u64) -> bool {
+        let Some(unfinished) = self.thread().and_then(|thread| thread.unfinished) else {
+            return false;
+        };
+        let same = unfinished == (instruction, Call::from_registers(&m.registers()));
+        if !same && let Some(thread) = self.thread_mut() {
+            (thread.unfinished, thread.moved) = (None, 0);
+        }
+        same
+    }
+
+    /// How far the call under way has come.
+    pub(crate) fn moved(&self) -> u64 {
+        self.thread().map_or(0, |thread| thread.moved)
+    }
+
+    /// The answer of a call that did a piece of its work and came so far.
+    pub(crate) fn unfinished<T>(&mut self, moved: u64) -> Result<T, Errno> {
+        self.set_moved(moved);
+        Err(Errno::UNFINISHED)
+    }
+
+    pub(crate) fn set_moved(&mut self, moved: u64) {
+        if self.moved() != moved {
+            self.thread_mut()
+                .into_iter()
+                .for_each(|thread| thread.moved = moved);
+        }
     }
 
     /// Ends a call of the running thread: signals are delivered, then ring 3 goes on.
@@ -101,12 +149,18 @@ impl Kernel {
     }
 
     /// How the wait of a thread ends now: `None` when it goes on.
-    fn wait_over(&self, thread: &Thread, wait: &Wait, now: u64) -> Option<Retry> {
+    fn wait_over(
+        &self,
+        thread: &Thread,
+        wait: &Wait,
+        now: u64,
+        readiness: &mut Readiness<'_>,
+    ) -> Option<Retry> {
         let timed_out = wait.deadline.is_some_and(|deadline| deadline <= now);
         let success = match &wait.what {
             WaitFor::Files(files) => files
                 .iter()
-                .any(|&(file, events)| self.files.ready(file, now) & events != 0),
+                .any(|&(file, events)| readiness.of(file) & events != 0),
             WaitFor::Futex { .. } => wait.woken,
             WaitFor::Signals(set) => (thread.pending.set() | self.process.pending.set()) & set != 0,
             WaitFor::Room { file, added } => self.files.event_takes(*file, *added),
@@ -123,14 +177,14 @@ impl Kernel {
 
     /// The next thread that can run, after the current one in turn.
     fn pick(&self, now: u64) -> Option<(usize, Option<Retry>)> {
-        let end = self.threads.end();
+        let (end, mut readiness) = (self.threads.end(), self.files.readiness(now));
         (1..=end)
             .map(|step| (self.current + step) % end)
             .find_map(|slot| {
                 let thread = self.threads.get(slot)?;
                 match &thread.wait {
                     None => Some((slot, None)),
-                    Some(wait) => Some((slot, Some(self.wait_over(thread, wait, now)?))),
+                    Some(wait) => Some((slot, Some(self.wait_over(thread, wait, now, &mut readiness)?))),
                 }
             })
     }
@@ -210,13 +264,12 @@ impl Kernel {
         let timers = self.files.next_timer(now).into_iter().chain(self.next_alarm());
         let next = deadlines.chain(timers).min();
         let wait = next.map(|at| at.saturating_sub(now));
+        let watchers = self.files.input_watchers();
         let for_input =
             self.threads
                 .iter()
                 .any(|(_, thread)| match thread.wait.as_ref().map(|wait| &wait.what) {
-                    Some(WaitFor::Files(files)) => {
-                        files.iter().any(|&(file, _)| self.files.watches_input(file))
-                    }
+                    Some(WaitFor::Files(files)) => files.iter().any(|(file, _)| watchers.contains(file)),
                     _ => false,
                 });
         match wait {

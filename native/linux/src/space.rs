@@ -7,6 +7,7 @@ mod copy;
 
 use std::ops::Range;
 
+use crate::bounds;
 use crate::errno::Errno;
 use crate::limits::Limits;
 use crate::machine::{Machine, PAGE, Protection, USER_END, USER_START};
@@ -108,6 +109,16 @@ fn pages(range: &Range<u64>) -> u64 {
     (range.end - range.start) / PAGE
 }
 
+/// What is left of a range behind so many bytes.
+fn rest_of(range: &Range<u64>, done: u64) -> Range<u64> {
+    (range.start + done).min(range.end)..range.end
+}
+
+/// UNFINISHED unless all is done.
+fn finished(done: bool) -> Result<(), Errno> {
+    if done { Ok(()) } else { Err(Errno::UNFINISHED) }
+}
+
 impl SpaceLimits {
     /// Those of a guest.
     #[must_use]
@@ -155,7 +166,8 @@ impl AddressSpace {
     /// Maps `length` bytes and gives the address.
     ///
     /// # Errors
-    /// EINVAL for an empty or unaligned range, EEXIST where [`Place::FixedFree`] is taken, ENOMEM over a limit or outside user space.
+    /// EINVAL for an empty or unaligned range, EEXIST where [`Place::FixedFree`] is taken, ENOMEM over a limit or outside user space,
+    /// UNFINISHED when more was mapped there than one piece of work takes away.
     pub fn map(
         &mut self,
         m: &mut impl Machine,
@@ -183,7 +195,7 @@ impl AddressSpace {
             if place == Place::FixedFree(start) {
                 return Err(Errno::EEXIST);
             }
-            self.clear(m, range.clone());
+            self.clear(m, range.clone())?;
         }
         let Wanted {
             protection,
@@ -204,74 +216,114 @@ impl AddressSpace {
         Ok(start)
     }
 
-    fn clear(&mut self, m: &mut impl Machine, range: Range<u64>) {
-        self.tree.remove(range.clone());
-        m.unmap(range.start, pages(&range));
+    /// Where a piece of work ends that goes over the mappings of a range from its start: the range's end where it has no more mappings
+    /// than a piece.
+    fn piece_of(&self, range: &Range<u64>) -> u64 {
+        let behind = self.tree.overlapping(range.clone()).nth(bounds::MAPPINGS);
+        behind.map_or(range.end, |(start, _)| start)
+    }
+
+    /// Takes away what is mapped in a range, lowest first.
+    ///
+    /// # Errors
+    /// UNFINISHED when that is more than a piece of work: the same call takes the rest.
+    fn clear(&mut self, m: &mut impl Machine, range: Range<u64>) -> Result<(), Errno> {
+        let first = self.tree.overlapping(range.clone()).next();
+        let Some(start) = first.map(|(start, _)| start.max(range.start)) else {
+            return Ok(());
+        };
+        let piece = start..self.piece_of(&(start..range.end));
+        let reached = m.unmap(piece.start, pages(&piece), bounds::CHANGES);
+        self.tree.remove(start..reached);
+        if self.tree.is_free(reached..range.end) {
+            Ok(())
+        } else {
+            Err(Errno::UNFINISHED)
+        }
     }
 
     /// `munmap`.
     ///
     /// # Errors
-    /// EINVAL for an empty or unaligned range, ENOMEM when the cut would make too many mappings.
+    /// EINVAL for an empty or unaligned range, ENOMEM when the cut would make too many mappings, UNFINISHED when that is more than a
+    /// piece of work: the same call takes the rest.
     pub fn unmap(&mut self, m: &mut impl Machine, start: u64, length: u64) -> Result<(), Errno> {
         let range = page_range(start, length).map_err(|_| Errno::EINVAL)?;
         if range.is_empty() || range.end > USER_END {
             return Err(Errno::EINVAL);
         }
         self.room_for(usize::from(self.tree.cuts(range.clone()) == 2), 0)?;
-        if !self.tree.is_free(range.clone()) {
-            self.clear(m, range);
-        }
-        Ok(())
+        self.clear(m, range)
     }
 
-    /// `mprotect`.
+    /// `mprotect`. `done` counts the bytes that earlier pieces of the call went over, and this one.
     ///
     /// # Errors
-    /// EINVAL for an unaligned start, ENOMEM when part of the range is not mapped or there would be too many mappings.
+    /// EINVAL for an unaligned start, ENOMEM when part of the range is not mapped or there would be too many mappings, UNFINISHED when
+    /// that is more than a piece of work.
     pub fn protect(
         &mut self,
         m: &mut impl Machine,
         start: u64,
         length: u64,
         protection: Protection,
+        done: &mut u64,
     ) -> Result<(), Errno> {
         let range = page_range(start, length)?;
         if range.is_empty() {
             return Ok(());
         }
-        if range.end > USER_END || !self.tree.covers(range.clone()) {
-            return Err(Errno::ENOMEM);
+        if *done == 0 {
+            if range.end > USER_END || !self.tree.covers(range.clone()) {
+                return Err(Errno::ENOMEM);
+            }
+            let mut mappings = self.tree.overlapping(range.clone());
+            if mappings.all(|(_, mapping)| mapping.protection == protection) {
+                return Ok(());
+            }
+            self.room_for(self.tree.cuts(range.clone()), 0)?;
         }
-        if self
-            .tree
-            .overlapping(range.clone())
-            .all(|(_, mapping)| mapping.protection == protection)
-        {
-            return Ok(());
-        }
-        self.room_for(self.tree.cuts(range.clone()), 0)?;
-        self.tree.protect(range.clone(), protection);
-        m.protect(range.start, pages(&range), protection);
-        Ok(())
+        let rest = rest_of(&range, *done);
+        let piece = rest.start..self.piece_of(&rest);
+        let reached = m.protect(piece.start, pages(&piece), protection, bounds::CHANGES);
+        self.tree.protect(piece.start..reached, protection);
+        *done = reached - range.start;
+        finished(reached == range.end)
     }
 
-    /// `madvise(MADV_DONTNEED)`: anonymous pages read as zeros afterwards, pages of files as the file.
+    /// `madvise(MADV_DONTNEED)`: anonymous pages read as zeros afterwards, pages of files as the file. `done` counts the bytes that
+    /// earlier pieces of the call went over, and this one.
     ///
     /// # Errors
-    /// EINVAL for an unaligned start, ENOMEM when part of the range is not mapped (the rest is done all the same).
-    pub fn forget(&mut self, m: &mut impl Machine, start: u64, length: u64) -> Result<(), Errno> {
+    /// EINVAL for an unaligned start, ENOMEM when part of the range is not mapped (the rest is done all the same), UNFINISHED when that is
+    /// more than a piece of work.
+    pub fn forget(
+        &mut self,
+        m: &mut impl Machine,
+        start: u64,
+        length: u64,
+        done: &mut u64,
+    ) -> Result<(), Errno> {
         let range = page_range(start, length).map_err(|_| Errno::EINVAL)?;
         if range.is_empty() {
             return Ok(());
         }
-        for (start, mapping) in self.tree.overlapping(range.clone()) {
-            let part = start.max(range.start)..mapping.end.min(range.end);
-            match mapping.source {
-                Source::Anonymous => m.discard(part.start, pages(&part)),
-                Source::File { .. } => m.unmap(part.start, pages(&part)),
+        let (rest, mut left) = (rest_of(&range, *done), bounds::CHANGES);
+        for (start, mapping) in self.tree.overlapping(rest.clone()).take(bounds::MAPPINGS) {
+            let part = start.max(rest.start)..mapping.end.min(rest.end);
+            let before = m.changes();
+            let reached = match mapping.source {
+                Source::Anonymous => m.discard(part.start, pages(&part), left),
+                Source::File { .. } => m.unmap(part.start, pages(&part), left),
+            };
+            *done = reached - range.start;
+            left = left.saturating_sub(m.changes() - before);
+            if reached < part.end {
+                return Err(Errno::UNFINISHED);
             }
         }
+        let rest = rest_of(&range, *done);
+        finished(rest.is_empty() || self.tree.is_free(rest))?;
         if self.tree.covers(range) {
             Ok(())
         } else {
@@ -280,10 +332,11 @@ impl AddressSpace {
     }
 
     /// `mremap` of one mapping (or a part of one). `place` is `Any` with MREMAP_MAYMOVE alone, `Fixed` with MREMAP_FIXED; `None` may not
-    /// move.
+    /// move. `target` is where earlier pieces of the call began to move it, and this one; 0 before that.
     ///
     /// # Errors
-    /// EINVAL for bad ranges, EFAULT when the old range is not one mapping, ENOMEM when there is no room.
+    /// EINVAL for bad ranges, EFAULT when the old range is not one mapping, ENOMEM when there is no room, UNFINISHED when that is more
+    /// than a piece of work.
     pub fn remap(
         &mut self,
         m: &mut impl Machine,
@@ -291,6 +344,7 @@ impl AddressSpace {
         old_length: u64,
         new_length: u64,
         place: Option<Place>,
+        target: &mut u64,
     ) -> Result<u64, Errno> {
         let from = page_range(old, old_length).map_err(|_| Errno::EINVAL)?;
         let new_length = whole_pages(new_length).ok_or(Errno::EINVAL)?;
@@ -308,9 +362,14 @@ impl AddressSpace {
         {
             return Err(Errno::EINVAL);
         }
+        let old_length = pages(&from) * PAGE;
+        // A fixed target may shrink the mapping: only what fits moves.
+        let moved = old_length.min(new_length);
+        if *target != 0 {
+            return self.move_pages(m, from, moved, *target);
+        }
         let (start, mapping) = self.tree.find(old).ok_or(Errno::EFAULT)?;
         let mut mapping = mapping.clone();
-        let old_length = pages(&from) * PAGE;
         if fixed.is_none() && new_length <= old_length {
             if new_length < old_length {
                 self.unmap(m, old + new_length, old_length - new_length)?;
@@ -364,8 +423,6 @@ impl AddressSpace {
         }
         let place = place.ok_or(Errno::ENOMEM)?;
         self.room_for(3, new_length)?;
-        // A fixed target may shrink the mapping: only what fits moves.
-        let moved = old_length.min(new_length);
         let to = self.map(
             m,
             place,
@@ -377,25 +434,47 @@ impl AddressSpace {
                 shared,
             },
         )?;
-        if m.remap(old, to, moved / PAGE).is_err() {
-            self.clear(m, to..to + new_length);
-            return Err(Errno::ENOMEM);
-        }
-        self.clear(m, from);
+        *target = to;
+        self.move_pages(m, from.clone(), moved, to).or_else(|errno| {
+            if errno == Errno::ENOMEM {
+                // No table was left, and nothing has moved.
+                *target = 0;
+                self.clear(m, to..to + new_length)?;
+            }
+            Err(errno)
+        })
+    }
+
+    /// Moves the pages of a range to where they are mapped already, and takes the range away.
+    fn move_pages(
+        &mut self,
+        m: &mut impl Machine,
+        from: Range<u64>,
+        moved: u64,
+        to: u64,
+    ) -> Result<u64, Errno> {
+        let reached = m
+            .remap(from.start, to, moved / PAGE, bounds::CHANGES)
+            .map_err(|_| Errno::ENOMEM)?;
+        finished(reached == from.start + moved)?;
+        self.clear(m, from)?;
         Ok(to)
     }
 
     /// `brk`: moves the end of the heap, if it can, and gives its end.
-    pub fn brk(&mut self, m: &mut impl Machine, end: u64) -> u64 {
+    ///
+    /// # Errors
+    /// UNFINISHED when that is more than a piece of work: the same call does the rest.
+    pub fn brk(&mut self, m: &mut impl Machine, end: u64) -> Result<u64, Errno> {
         let (old, new) = (whole_pages(self.heap.end), whole_pages(end));
         let (Some(old), Some(new)) = (old, new) else {
-            return self.heap.end;
+            return Ok(self.heap.end);
         };
         if end < self.heap.start || new > USER_END {
-            return self.heap.end;
+            return Ok(self.heap.end);
         }
         if new < old {
-            self.clear(m, new..old);
+            self.clear(m, new..old)?;
         } else if new > old {
             let wanted = Wanted {
                 protection: Protection::READ_WRITE,
@@ -404,11 +483,11 @@ impl AddressSpace {
                 shared: false,
             };
             if self.map(m, Place::FixedFree(old), new - old, wanted).is_err() {
-                return self.heap.end;
+                return Ok(self.heap.end);
             }
         }
         self.heap.end = end;
-        end
+        Ok(end)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::calls::Call;
 use crate::machine::Registers;
 use crate::signal::{AltStack, Pending};
 
@@ -70,8 +71,10 @@ pub struct Thread {
     pub vector: Option<Arc<Vec<u8>>>,
     /// What it waits for; `None` when it can run.
     pub wait: Option<Wait>,
-    /// Bytes that a blocking write moved already; the call goes on behind them after its wait.
+    /// How far the call under way has come, to go on there after a wait or a piece of its work: bytes that it moved, or whatever it counts.
     pub moved: u64,
+    /// A call that did a piece of its work and is made again next: where its `syscall` instruction lies, and the call.
+    pub unfinished: Option<(u64, Call)>,
     /// Word to clear and wake when it ends.
     pub clear_tid: u64,
     /// Head of its list of robust futexes.
@@ -100,6 +103,7 @@ impl Thread {
             vector: None,
             wait: None,
             moved: 0,
+            unfinished: None,
             clear_tid: 0,
             robust_list: 0,
             mask: 0,

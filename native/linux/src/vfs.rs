@@ -10,6 +10,7 @@ mod mounts;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use crate::bounds::WALK;
 use crate::errno::Errno;
 use crate::host_file::HostFile;
 use crate::kernel::Step;
@@ -118,6 +119,15 @@ pub struct Found {
     pub node: Option<usize>,
     /// Whether the path ended in a slash: only a directory will do.
     pub slash: bool,
+}
+
+/// How far a walk along a path has come.
+#[derive(Default)]
+struct Walk {
+    /// Symbolic links that it followed.
+    links: u32,
+    /// Names that it looked up, those in links included.
+    names: u32,
 }
 
 /// The tree.
@@ -309,16 +319,16 @@ impl Vfs {
     /// Walks a path from `start`, following symbolic links; the last one only if `follow`.
     ///
     /// # Errors
-    /// ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG as path_resolution(7) has them. A last name that does not exist is no error here.
+    /// ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG as path_resolution(7) has them; ELOOP as well when links make the path longer than
+    /// [`WALK`] names. A last name that does not exist is no error here.
     pub fn resolve(&self, start: usize, path: &[u8], follow: bool) -> Result<Found, Errno> {
         if path.is_empty() {
             return Err(Errno::ENOENT);
         }
-        let mut links = 0;
-        self.walk(start, path, follow, &mut links)
+        self.walk(start, path, follow, &mut Walk::default())
     }
 
-    fn walk(&self, start: usize, path: &[u8], follow: bool, links: &mut u32) -> Result<Found, Errno> {
+    fn walk(&self, start: usize, path: &[u8], follow: bool, walk: &mut Walk) -> Result<Found, Errno> {
         if path.len() >= PATH_MAX {
             return Err(Errno::ENAMETOOLONG);
         }
@@ -328,13 +338,19 @@ impl Vfs {
             .split(|&byte| byte == b'/')
             .filter(|name| !name.is_empty())
             .peekable();
-        let mut found = Found {
-            parent: at,
-            name: Box::default(),
-            node: Some(at),
+        // Where the path leads, once its last name is known.
+        let found = |parent, name: &[u8], node| Found {
+            parent,
+            name: name.into(),
+            node,
             slash,
         };
+        let mut end = found(at, b"", Some(at));
         while let Some(name) = names.next() {
+            walk.names += 1;
+            if walk.names > WALK {
+                return Err(Errno::ELOOP);
+            }
             let last = names.peek().is_none();
             let NodeKind::Directory { entries, parent, .. } = &self.nodes.get(at).ok_or(Errno::ENOENT)?.kind
             else {
@@ -345,73 +361,79 @@ impl Vfs {
             }
             if name == b"." || name == b".." {
                 at = if name == b".." { *parent } else { at };
-                found = Found {
-                    parent: at,
-                    name: Box::default(),
-                    node: Some(at),
-                    slash,
-                };
+                if last {
+                    end = found(at, b"", Some(at));
+                }
                 continue;
             }
-            let node = entries.get(name);
-            found = Found {
-                parent: at,
-                name: name.into(),
-                node,
-                slash,
+            let Some(node) = entries.get(name) else {
+                return if last {
+                    Ok(found(at, name, None))
+                } else {
+                    Err(Errno::ENOENT)
+                };
             };
-            let Some(node) = node else {
-                return if last { Ok(found) } else { Err(Errno::ENOENT) };
-            };
+            let mut next = Some(node);
             if let Some(Node {
                 kind: NodeKind::Link(target),
                 ..
             }) = self.nodes.get(node)
                 && (!last || follow || slash)
             {
-                *links += 1;
-                if *links > LINKS_MAX {
+                walk.links += 1;
+                if walk.links > LINKS_MAX {
                     return Err(Errno::ELOOP);
                 }
-                found = Found {
+                end = Found {
                     slash,
-                    ..self.walk(at, target, true, links)?
+                    ..self.walk(at, target, true, walk)?
                 };
-                if found.node.is_none() {
-                    return if last { Ok(found) } else { Err(Errno::ENOENT) };
+                next = end.node;
+                if next.is_none() {
+                    return if last { Ok(end) } else { Err(Errno::ENOENT) };
                 }
+            } else if last {
+                end = found(at, name, next);
             }
-            at = found.node.unwrap_or(at);
+            at = next.unwrap_or(at);
         }
         if slash && !self.is_directory(at) {
             return Err(Errno::ENOTDIR);
         }
-        Ok(found)
+        Ok(end)
     }
 
-    /// The absolute path of a node, if it has a name.
-    #[must_use]
-    pub fn path_of(&self, number: usize) -> Option<Vec<u8>> {
-        let mut names: Vec<&[u8]> = Vec::new();
+    /// The absolute path of a node.
+    ///
+    /// # Errors
+    /// ENOENT when it has no name, ENAMETOOLONG when the path is longer than one may be.
+    pub fn path_of(&self, number: usize) -> Result<Vec<u8>, Errno> {
+        let (mut names, mut length): (Vec<&[u8]>, _) = (Vec::new(), 0);
         let mut at = number;
         while at != ROOT {
-            let (folder, place) = self.nodes.get(at)?.entry?;
-            let NodeKind::Directory { entries, .. } = &self.nodes.get(folder)?.kind else {
-                return None;
+            let node = self.nodes.get(at).ok_or(Errno::ENOENT)?;
+            let (folder, place) = node.entry.ok_or(Errno::ENOENT)?;
+            let above = self.nodes.get(folder).ok_or(Errno::ENOENT)?;
+            let NodeKind::Directory { entries, .. } = &above.kind else {
+                return Err(Errno::ENOENT);
             };
-            names.push(entries.name_at(place)?);
+            let name = entries.name_at(place).ok_or(Errno::ENOENT)?;
+            length += name.len() + 1;
+            if length >= PATH_MAX {
+                return Err(Errno::ENAMETOOLONG);
+            }
+            names.push(name);
             at = folder;
         }
         if names.is_empty() {
-            return Some(b"/".to_vec());
+            return Ok(b"/".to_vec());
         }
-        Some(
-            names
-                .iter()
-                .rev()
-                .flat_map(|name| [b"/", *name].concat())
-                .collect(),
-        )
+        let mut path = Vec::with_capacity(length);
+        for name in names.iter().rev() {
+            path.push(b'/');
+            path.extend_from_slice(name);
+        }
+        Ok(path)
     }
 
     /// Notes that all nodes are now the reference.

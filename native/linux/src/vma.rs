@@ -296,12 +296,13 @@ impl VmaTree {
         }
     }
 
-    /// The text of `/proc/self/maps`.
+    /// The lines of `/proc/self/maps` for the first `most` mappings from an address on, and where the next one starts.
     #[must_use]
-    pub fn describe(&self) -> String {
+    pub fn describe(&self, from: u64, most: usize) -> (String, Option<u64>) {
         use std::fmt::Write;
         let mut text = String::new();
-        for (start, mapping) in &self.map {
+        let mut mappings = self.map.range(from..);
+        for (start, mapping) in mappings.by_ref().take(most) {
             let flag = |on, letter| if on { letter } else { '-' };
             let Protection { read, write, execute } = mapping.protection;
             let (offset, inode, name) = match &mapping.source {
@@ -330,7 +331,7 @@ impl VmaTree {
             };
             debug_assert!(written.is_ok());
         }
-        text
+        (text, mappings.next().map(|(&start, _)| start))
     }
 }
 

@@ -41,7 +41,7 @@ impl Guest {
         }
     }
 
-    fn or_out_of_memory(&mut self, result: mayfly_vmm::Result<()>) -> Result<(), seam::OutOfMemory> {
+    fn or_out_of_memory<T>(&mut self, result: mayfly_vmm::Result<T>) -> Result<T, seam::OutOfMemory> {
         result.map_err(|e| {
             self.keep(e);
             seam::OutOfMemory
@@ -52,6 +52,14 @@ impl Guest {
         if let Err(e) = result {
             self.keep(e);
         }
+    }
+
+    /// How far a change of a range came; its end on an error, which the owner meets before anything else happens.
+    fn or_all(&mut self, reached: mayfly_vmm::Result<u64>, start: u64, pages: u64) -> u64 {
+        reached.unwrap_or_else(|e| {
+            self.keep(e);
+            start + pages * PAGE
+        })
     }
 }
 
@@ -95,24 +103,31 @@ impl seam::Machine for Guest {
         self.or_out_of_memory(result)
     }
 
-    fn unmap(&mut self, start: u64, pages: u64) {
-        let result = self.vm.space().unmap(start, pages);
-        self.or_keep(result);
+    fn unmap(&mut self, start: u64, pages: u64, most: u64) -> u64 {
+        let result = self.vm.space().unmap_some(start, pages, most);
+        self.or_all(result, start, pages)
     }
 
-    fn protect(&mut self, start: u64, pages: u64, allowed: seam::Protection) {
-        let result = self.vm.space().protect(start, pages, protection(allowed));
-        self.or_keep(result);
+    fn protect(&mut self, start: u64, pages: u64, allowed: seam::Protection, most: u64) -> u64 {
+        let result = self
+            .vm
+            .space()
+            .protect_some(start, pages, protection(allowed), most);
+        self.or_all(result, start, pages)
     }
 
-    fn remap(&mut self, from: u64, to: u64, pages: u64) -> Result<(), seam::OutOfMemory> {
-        let result = self.vm.space().remap(from, to, pages);
+    fn remap(&mut self, from: u64, to: u64, pages: u64, most: u64) -> Result<u64, seam::OutOfMemory> {
+        let result = self.vm.space().remap_some(from, to, pages, most);
         self.or_out_of_memory(result)
     }
 
-    fn discard(&mut self, start: u64, pages: u64) {
-        let result = self.vm.space().discard(start, pages);
-        self.or_keep(result);
+    fn discard(&mut self, start: u64, pages: u64, most: u64) -> u64 {
+        let result = self.vm.space().discard_some(start, pages, most);
+        self.or_all(result, start, pages)
+    }
+
+    fn changes(&self) -> u64 {
+        self.vm.space_ref().changes()
     }
 
     fn make_private(&mut self, page: u64, allowed: seam::Protection) -> Result<(), seam::OutOfMemory> {

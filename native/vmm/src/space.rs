@@ -23,9 +23,13 @@ use crate::layout::{FILES, LOW_END, LOW_PD, LOW_PDPT, LOW_PT, PAGE, PML4, USER_E
 use crate::memory::{FileId, Memory};
 use crate::pte::{Protection, Pte};
 
+use tables::Slot;
+
 pub(crate) use frame_set::FrameSet;
 pub(crate) use rewind::Frozen;
 
+/// Bytes of addresses that one table of the lowest level maps.
+const TABLE_SPAN: u64 = 512 * PAGE;
 /// Tables taken at a time while a program boots, so that they lie together.
 const TABLE_CHUNK: u64 = 32;
 
@@ -97,6 +101,8 @@ pub struct Space {
     stale: Vec<u64>,
     /// Translations that went stale so far.
     went_stale: u64,
+    /// Entries of pages that were changed, and pages filled with zeros, so far.
+    changes: u64,
     /// Frames were taken or given back since the snapshot.
     changed: bool,
     /// Entries changed since the last audit, in debug builds, and entries that it met.
@@ -119,6 +125,7 @@ impl Space {
             written_set: FrameSet::default(),
             stale: Vec::new(),
             went_stale: 0,
+            changes: 0,
             changed: false,
             unaudited: 0,
             audited: 0,
@@ -233,35 +240,45 @@ impl Space {
 
     /// Removes mappings and frees their frames; absent pages are no error.
     pub fn unmap(&mut self, start: u64, pages: u64) -> Result<()> {
-        let end = range_end(start, pages)?;
-        let mut at = start;
-        while let Some((address, slot, entry)) = self.next_mapped(at, end) {
-            self.set(slot, Pte::EMPTY);
-            self.free_frame(entry.frame());
-            at = address + PAGE;
-        }
-        Ok(())
+        self.unmap_some(start, pages, u64::MAX).map(drop)
+    }
+
+    /// [`Space::unmap`] of `most` mapped pages at most, lowest first; gives the address before which all is done.
+    pub fn unmap_some(&mut self, start: u64, pages: u64, most: u64) -> Result<u64> {
+        self.each_mapped(start, pages, most, |space, _, slot, entry| {
+            space.set(slot, Pte::EMPTY);
+            space.free_frame(entry.frame());
+            Ok(())
+        })
     }
 
     /// Gives the mapped pages of a range these rights; pages of files stay read-only.
     pub fn protect(&mut self, start: u64, pages: u64, protection: Protection) -> Result<()> {
-        let end = range_end(start, pages)?;
-        let mut at = start;
-        while let Some((address, slot, entry)) = self.next_mapped(at, end) {
+        self.protect_some(start, pages, protection, u64::MAX).map(drop)
+    }
+
+    /// [`Space::protect`] of `most` mapped pages at most, lowest first; gives the address before which all is done.
+    pub fn protect_some(&mut self, start: u64, pages: u64, protection: Protection, most: u64) -> Result<u64> {
+        self.each_mapped(start, pages, most, |space, _, slot, entry| {
             let frame = entry.frame();
             let allowed = if frame < FILES {
                 protection
             } else {
                 of_file(protection)
             };
-            self.set(slot, Pte::page(frame, allowed));
-            at = address + PAGE;
-        }
-        Ok(())
+            space.set(slot, Pte::page(frame, allowed));
+            Ok(())
+        })
     }
 
     /// Moves mappings to a range that has none and does not overlap.
     pub fn remap(&mut self, from: u64, to: u64, pages: u64) -> Result<()> {
+        self.remap_some(from, to, pages, u64::MAX).map(drop)
+    }
+
+    /// [`Space::remap`] of `most` mapped pages at most, lowest first; gives the address before which all is done. All tables that the
+    /// whole needs are there after the first call.
+    pub fn remap_some(&mut self, from: u64, to: u64, pages: u64, most: u64) -> Result<u64> {
         let end = range_end(from, pages)?;
         let to_end = range_end(to, pages)?;
         if from < to_end && to < end {
@@ -272,34 +289,62 @@ impl Space {
         }
         let mut at = from;
         while let Some((address, ..)) = self.next_mapped(at, end) {
-            self.leaf_or_new(to + (address - from))?;
-            at = address + PAGE;
+            let target = to + (address - from);
+            self.leaf_or_new(target)?;
+            // One page of a table is enough.
+            at = address + (TABLE_SPAN - target % TABLE_SPAN);
         }
-        at = from;
-        while let Some((address, slot, entry)) = self.next_mapped(at, end) {
-            let target = self.leaf_or_new(to + (address - from))?;
-            let old = self.entry(target);
+        self.each_mapped(from, pages, most, |space, address, slot, entry| {
+            let target = space.leaf_or_new(to + (address - from))?;
+            let old = space.entry(target);
             if !old.is_empty() {
-                self.free_frame(old.frame());
+                space.free_frame(old.frame());
             }
-            self.set(slot, Pte::EMPTY);
-            self.set(target, entry);
-            at = address + PAGE;
-        }
-        Ok(())
+            space.set(slot, Pte::EMPTY);
+            space.set(target, entry);
+            Ok(())
+        })
     }
 
     /// Fills the private pages of a range with zeros.
     pub fn discard(&mut self, start: u64, pages: u64) -> Result<()> {
-        let end = range_end(start, pages)?;
-        let mut at = start;
-        while let Some((address, _, entry)) = self.next_mapped(at, end) {
+        self.discard_some(start, pages, u64::MAX).map(drop)
+    }
+
+    /// [`Space::discard`] of `most` mapped pages at most, lowest first; gives the address before which all is done.
+    pub fn discard_some(&mut self, start: u64, pages: u64, most: u64) -> Result<u64> {
+        self.each_mapped(start, pages, most, |space, _, _, entry| {
             if entry.frame() < FILES {
-                self.memory.zero(entry.frame())?;
+                space.memory.zero(entry.frame())?;
+                space.changes += 1;
             }
-            at = address + PAGE;
+            Ok(())
+        })
+    }
+
+    /// Does something to the mapped pages of a range, `most` of them at most, lowest first; gives the address before which all is done.
+    fn each_mapped(
+        &mut self,
+        start: u64,
+        pages: u64,
+        most: u64,
+        mut act: impl FnMut(&mut Space, u64, Slot, Pte) -> Result<()>,
+    ) -> Result<u64> {
+        let end = range_end(start, pages)?;
+        let (mut at, mut left) = (start, most);
+        while let Some((address, slot, entry)) = self.next_mapped(at, end) {
+            if left == 0 {
+                return Ok(address);
+            }
+            act(self, address, slot, entry)?;
+            (at, left) = (address + PAGE, left - 1);
         }
-        Ok(())
+        Ok(end)
+    }
+
+    /// How often an entry of a page was changed, or a page filled with zeros, so far.
+    pub fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// Puts a private copy in the place of a file's page.

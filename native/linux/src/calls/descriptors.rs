@@ -1,11 +1,12 @@
 //! Descriptors: seeking, closing, duplicating, flags, and the calls that make or resize files.
 
 use super::{Answer, Done, ZERO, value};
+use crate::bounds::CLOSES;
 use crate::errno::Errno;
 use crate::files::{FileKind, O_APPEND, O_NONBLOCK, O_PATH};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
-use crate::vfs::NodeKind;
+use crate::vfs::{NodeKind, ProcFile};
 
 /// `O_LARGEFILE`, which F_GETFL shows for every opened path.
 const O_LARGEFILE: u32 = 0o100_000;
@@ -73,15 +74,20 @@ impl Kernel {
             .numbers()
             .filter(|number| range.contains(number))
             .collect();
-        for number in chosen {
-            if flags & 4 != 0 {
+        if flags & 4 != 0 {
+            for number in chosen {
                 self.files
                     .descriptor_mut(number as u64)
                     .into_iter()
                     .for_each(|d| d.close_on_exec = true);
-            } else {
-                self.sys_close(number as u64)?;
             }
+            return ZERO;
+        }
+        for &number in chosen.iter().take(CLOSES) {
+            self.sys_close(number as u64)?;
+        }
+        if chosen.len() > CLOSES {
+            return Err(Errno::UNFINISHED);
         }
         ZERO
     }
@@ -298,6 +304,20 @@ impl Kernel {
             .inspect_err(|_| self.vfs.release(node))
     }
 
+    /// Opens a file whose text is made now, piece by piece in a description that has no descriptor before it is whole.
+    fn open_text(&mut self, m: &mut impl Machine, made: ProcFile, flags: u32, cloexec: bool) -> Answer {
+        let file = match self.moved() {
+            0 => self.files.add_text(flags),
+            kept => kept as usize - 1,
+        };
+        let (text, next) = self.proc_text(m, made, self.files.text_begun(file)?);
+        self.files.extend_text(file, &text, next)?;
+        if next.is_some() {
+            return self.unfinished(file as u64 + 1);
+        }
+        self.files.attach(file, 0, cloexec).map(Done::Value)
+    }
+
     /// Opens a node. `flags` are those of `open`.
     pub(super) fn open_node(&mut self, m: &mut impl Machine, node: usize, flags: u64) -> Answer {
         let shown = flags as u32 & (3 | O_NONBLOCK | O_APPEND | O_PATH | 0o20_0000) | O_LARGEFILE;
@@ -311,12 +331,7 @@ impl Kernel {
             NodeKind::Device(device) => FileKind::Device(*device),
             NodeKind::Proc(file) => {
                 let file = *file;
-                let text = self.proc_text(m, file);
-                let file = self.files.add_text(text, shown)?;
-                return self
-                    .files
-                    .attach(file, 0, flags & 0o200_0000 != 0)
-                    .map(Done::Value);
+                return self.open_text(m, file, shown, flags & 0o200_0000 != 0);
             }
             NodeKind::Link(_) if flags as u32 & O_PATH != 0 => FileKind::Regular { node, offset: 0 },
             NodeKind::Link(_) => return Err(Errno::ELOOP),

@@ -70,6 +70,7 @@ impl Kernel {
         let mut entries = vec![[0_u8; 8]; count as usize];
         self.space.read(m, address, entries.as_flattened_mut())?;
         let (mut ready, mut files) = (0_u64, Vec::new());
+        let mut readiness = self.files.readiness(now);
         for entry in &mut entries {
             let [f0, f1, f2, f3, e0, e1, ..] = *entry;
             let fd = i32::from_le_bytes([f0, f1, f2, f3]);
@@ -80,7 +81,7 @@ impl Kernel {
                 Ok(file) => {
                     let holds = wanted | event::ERR | event::HUP;
                     files.push((file, holds));
-                    self.files.ready(file, now) & holds
+                    readiness.of(file) & holds
                 }
             };
             ready += u64::from(found != 0);
@@ -143,7 +144,7 @@ impl Kernel {
             (except, 0),
         ];
         let (mut ready, mut files) = (0_u64, Vec::new());
-        let mut results = Vec::new();
+        let (mut results, mut readiness) = (Vec::new(), self.files.readiness(now));
         for (address, holds) in conditions {
             let mut sets = vec![[0_u8; 8]; words];
             if address == 0 {
@@ -158,7 +159,7 @@ impl Kernel {
                 }
                 let file = self.files.get(fd as u64)?;
                 files.push((file, holds));
-                if self.files.ready(file, now) & holds == 0 {
+                if readiness.of(file) & holds == 0 {
                     sets[fd / 64] = (set & !bit).to_le_bytes();
                 } else {
                     ready += 1;

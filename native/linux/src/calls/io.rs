@@ -1,4 +1,4 @@
-//! Reading, writing and descriptors.
+//! What reading and writing do, by what a file is.
 
 use super::{Answer, Done, ZERO, value};
 use crate::action::{Action, Stop};
@@ -12,14 +12,8 @@ use crate::stdio::Written;
 use crate::threads::WaitFor;
 use crate::vfs::Device;
 
-/// Most parts of a vector.
-const PARTS_MAX: u64 = 1024;
-/// Most bytes that one call moves, as on Linux.
-const MOVE_MAX: u64 = 0x7fff_f000;
 /// Bytes that a call moves at once where nothing else bounds it.
 const CHUNK: usize = 1 << 16;
-/// Most bytes that a vectored write takes at once.
-const GATHER_MAX: u64 = 4 << 20;
 
 impl Kernel {
     /// The wait of a call that would block, or EAGAIN.
@@ -39,13 +33,14 @@ impl Kernel {
         node.into_iter().for_each(|node| self.vfs.release(node));
     }
 
-    pub(super) fn sys_read(&mut self, m: &mut impl Machine, fd: u64, address: u64, count: u64) -> Answer {
-        let file = self.files.get(fd)?;
-        self.read_file(m, file, address, count.min(MOVE_MAX))
-    }
-
     /// Reads at the description's own offset.
-    fn read_file(&mut self, m: &mut impl Machine, file: usize, address: u64, count: u64) -> Answer {
+    pub(super) fn read_file(
+        &mut self,
+        m: &mut impl Machine,
+        file: usize,
+        address: u64,
+        count: u64,
+    ) -> Answer {
         let open = self.files.file(file).ok_or(Errno::EBADF)?;
         if !open.readable() {
             return Err(Errno::EBADF);
@@ -136,7 +131,7 @@ impl Kernel {
     }
 
     /// Reads a file at an offset without moving the description's own.
-    fn read_at(
+    pub(super) fn read_at(
         &mut self,
         m: &mut impl Machine,
         file: usize,
@@ -167,16 +162,16 @@ impl Kernel {
         Ok(part.len() as u64)
     }
 
-    fn read_device(&mut self, m: &mut impl Machine, device: Device, address: u64, limit: usize) -> Answer {
+    pub(super) fn read_device(
+        &mut self,
+        m: &mut impl Machine,
+        device: Device,
+        address: u64,
+        limit: usize,
+    ) -> Answer {
         if device == Device::Null {
             return ZERO;
         }
-        // As on Linux, one read of randomness has an end.
-        let limit = if device == Device::Random {
-            limit.min(1 << 25)
-        } else {
-            limit
-        };
         let mut done = 0;
         while done < limit {
             let mut chunk = vec![0; CHUNK.min(limit - done)];
@@ -192,207 +187,19 @@ impl Kernel {
         value(done as u64)
     }
 
-    pub(super) fn sys_pread(
-        &mut self,
-        m: &mut impl Machine,
-        fd: u64,
-        address: u64,
-        count: u64,
-        offset: u64,
-    ) -> Answer {
-        if (offset as i64) < 0 {
-            return Err(Errno::EINVAL);
-        }
-        let file = self.files.get(fd)?;
-        value(self.read_at(m, file, address, count.min(MOVE_MAX) as usize, offset)?)
-    }
-
-    /// The parts of a vector: address and length each.
-    pub(super) fn parts(
-        &self,
-        m: &mut impl Machine,
-        address: u64,
-        count: u64,
-    ) -> Result<Vec<[u64; 2]>, Errno> {
-        if count > PARTS_MAX {
-            return Err(Errno::EINVAL);
-        }
-        let parts: Vec<[u64; 2]> = (0..count)
-            .map(|index| self.space.read_words(m, address.wrapping_add(index * 16)))
-            .collect::<Result<_, _>>()?;
-        let sum = parts.iter().try_fold(0_u64, |sum, part| sum.checked_add(part[1]));
-        if sum.is_none_or(|sum| sum > i64::MAX as u64) {
-            return Err(Errno::EINVAL);
-        }
-        Ok(parts)
-    }
-
-    pub(super) fn sys_readv(
-        &mut self,
-        m: &mut impl Machine,
-        fd: u64,
-        vector: u64,
-        count: u64,
-        at: Option<u64>,
-    ) -> Answer {
-        let file = self.files.get(fd)?;
-        let mut done = 0;
-        for [address, length] in self.parts(m, vector, count)? {
-            if length == 0 {
-                continue;
-            }
-            let answer = match at {
-                Some(at) if (at as i64) < 0 => Err(Errno::EINVAL),
-                Some(at) => self
-                    .read_at(m, file, address, length.min(MOVE_MAX) as usize, at + done)
-                    .map(Done::Value),
-                None => self.read_file(m, file, address, length.min(MOVE_MAX)),
-            };
-            match answer {
-                Ok(Done::Value(count)) => {
-                    done += count;
-                    if count < length {
-                        break;
-                    }
-                }
-                // What was read so far is an answer.
-                _ if done > 0 => break,
-                other => return other,
-            }
-        }
-        value(done)
-    }
-
-    pub(super) fn sys_write(&mut self, m: &mut impl Machine, fd: u64, address: u64, count: u64) -> Answer {
-        self.sys_write_parts(m, fd, &[[address, count.min(MOVE_MAX)]], None)
-    }
-
-    pub(super) fn sys_pwrite(
-        &mut self,
-        m: &mut impl Machine,
-        fd: u64,
-        address: u64,
-        count: u64,
-        at: u64,
-    ) -> Answer {
-        if (at as i64) < 0 {
-            return Err(Errno::EINVAL);
-        }
-        self.sys_write_parts(m, fd, &[[address, count.min(MOVE_MAX)]], Some(at))
-    }
-
-    pub(super) fn sys_writev(
-        &mut self,
-        m: &mut impl Machine,
-        fd: u64,
-        vector: u64,
-        count: u64,
-        at: Option<u64>,
-    ) -> Answer {
-        self.files.get(fd)?;
-        if at.is_some_and(|at| (at as i64) < 0) {
-            return Err(Errno::EINVAL);
-        }
-        let parts = self.parts(m, vector, count)?;
-        self.sys_write_parts(m, fd, &parts, at)
-    }
-
-    fn sys_write_parts(
-        &mut self,
-        m: &mut impl Machine,
-        fd: u64,
-        parts: &[[u64; 2]],
-        at: Option<u64>,
-    ) -> Answer {
-        let file = self.files.get(fd)?;
-        let open = self.files.file(file).ok_or(Errno::EBADF)?;
-        if !open.writable() {
-            return Err(Errno::EBADF);
-        }
-        let sum = parts.iter().map(|part| part[1]).sum::<u64>().min(MOVE_MAX);
-        let room = match open.kind {
-            // One byte over the limit is enough to go over it.
-            FileKind::Output => self.limits.output_bytes as u64 + 1,
-            FileKind::Regular { .. } => self.limits.file_bytes + 1,
-            FileKind::Stream(_) if sum > 0 => {
-                return self.write_to_stream(m, file, parts, open.nonblocking(), false);
-            }
-            FileKind::Device(Device::Null | Device::Zero | Device::Random) => return value(sum),
-            FileKind::Device(Device::Full) if sum > 0 => return Err(Errno::ENOSPC),
-            _ => GATHER_MAX,
-        };
-        let mut bytes = Vec::new();
-        for &[address, length] in parts {
-            let start = bytes.len();
-            let take = length.min(room - start as u64) as usize;
-            bytes.resize(start + take, 0);
-            match self.space.read(m, address, &mut bytes[start..]) {
-                Ok(()) => {}
-                Err(Errno::EFAULT) if start > 0 => {
-                    bytes.truncate(start);
-                    break;
-                }
-                Err(errno) => return Err(errno),
-            }
-        }
-        self.write_bytes(m, file, &bytes, at)
-    }
-
-    /// Writes to a stream; a blocking call waits until all bytes have moved. `quiet`: no SIGPIPE.
-    pub(super) fn write_to_stream(
-        &mut self,
-        m: &mut impl Machine,
-        file: usize,
-        parts: &[[u64; 2]],
-        nonblocking: bool,
-        quiet: bool,
-    ) -> Answer {
-        let before = self.thread().map_or(0, |thread| thread.moved);
-        let sum = parts.iter().map(|part| part[1]).sum::<u64>().min(MOVE_MAX);
-        let room = match self.files.stream_takes(file, (sum - before.min(sum)) as usize) {
-            Ok(room) => room,
-            Err(Errno::EAGAIN) => return self.wait_or_again(file, event::OUT, nonblocking),
-            Err(_) if before > 0 => return value(before),
-            Err(Errno::EPIPE) if quiet => return Err(Errno::EPIPE),
-            Err(Errno::EPIPE) => return self.broken_pipe(),
-            Err(errno) => return Err(errno),
-        };
-        let (mut bytes, mut skip) = (Vec::new(), before);
-        for &[address, length] in parts {
-            let skipped = skip.min(length);
-            skip -= skipped;
-            let start = bytes.len();
-            bytes.resize(start + ((length - skipped) as usize).min(room - start), 0);
-            match self
-                .space
-                .read(m, address.wrapping_add(skipped), &mut bytes[start..])
-            {
-                Err(Errno::EFAULT) if before + start as u64 > 0 => {
-                    bytes.truncate(start);
-                    self.files.write_stream(file, &bytes);
-                    return value(before + start as u64);
-                }
-                other => other?,
-            }
-        }
-        self.files.write_stream(file, &bytes);
-        let moved = before + bytes.len() as u64;
-        if nonblocking || moved >= sum {
-            return value(moved);
-        }
-        self.thread_mut()
-            .into_iter()
-            .for_each(|thread| thread.moved = moved);
-        self.wait_or_again(file, event::OUT, false)
-    }
-
     /// The answer of a write that nobody will read: EPIPE, and SIGPIPE to the writer.
     pub(super) fn broken_pipe(&mut self) -> Answer {
         self.send(Some(self.current), Info::sent(SIGPIPE, 0, PID, UID));
         Err(Errno::EPIPE)
     }
 
-    fn write_bytes(&mut self, m: &mut impl Machine, file: usize, bytes: &[u8], at: Option<u64>) -> Answer {
+    pub(super) fn write_bytes(
+        &mut self,
+        m: &mut impl Machine,
+        file: usize,
+        bytes: &[u8],
+        at: Option<u64>,
+    ) -> Answer {
         let now = self.clock.realtime(m.ticks());
         let open = self.files.file(file).ok_or(Errno::EBADF)?;
         let nonblocking = open.nonblocking();

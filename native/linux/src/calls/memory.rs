@@ -1,6 +1,7 @@
 //! `mmap` and its family.
 
-use super::{Answer, Done, ZERO, value};
+use super::{Answer, ZERO, value};
+use crate::bounds;
 use crate::errno::Errno;
 use crate::files::FileKind;
 use crate::host_file::HostFile;
@@ -15,8 +16,6 @@ const MAP_TYPE: u64 = 0xf;
 const MAP_FIXED: u64 = 0x10;
 const MAP_ANONYMOUS: u64 = 0x20;
 const MAP_FIXED_NOREPLACE: u64 = 0x10_0000;
-/// Most bytes that one `mincore` looks at.
-const MINCORE_MAX: u64 = 1 << 32;
 const MREMAP_MAYMOVE: u64 = 1;
 const MREMAP_FIXED: u64 = 2;
 /// PROT_GROWSDOWN and PROT_GROWSUP: no mapping here grows by itself.
@@ -83,7 +82,8 @@ impl Kernel {
             // Nothing would carry the stores back into the file.
             return Err(Errno::ENODEV);
         }
-        let name = String::from_utf8_lossy(&self.name_of(node)).into_owned();
+        let name =
+            String::from_utf8_lossy(&self.name_of(node).unwrap_or_else(|_| b"?".to_vec())).into_owned();
         let file = self.vfs.mappable(node)?;
         if matches!(
             self.vfs.node(node).map(|node| &node.kind),
@@ -118,9 +118,19 @@ impl Kernel {
         if bits & !(7 | PROT_GROWS) != 0 || bits & PROT_GROWS == PROT_GROWS {
             return Err(Errno::EINVAL);
         }
-        self.space
-            .protect(m, start, length, Protection::from_bits(bits))
-            .and(ZERO)
+        let mut done = self.moved();
+        let answer = self
+            .space
+            .protect(m, start, length, Protection::from_bits(bits), &mut done);
+        self.keep_place(answer, done).and(ZERO)
+    }
+
+    /// Keeps how far a call has come that is not done.
+    fn keep_place<T>(&mut self, answer: Result<T, Errno>, done: u64) -> Result<T, Errno> {
+        if matches!(answer, Err(Errno::UNFINISHED)) {
+            self.set_moved(done);
+        }
+        answer
     }
 
     pub(super) fn sys_mremap(&mut self, m: &mut impl Machine, a: [u64; 6]) -> Answer {
@@ -133,7 +143,9 @@ impl Kernel {
             MREMAP_MAYMOVE => Some(Place::Any),
             _ => Some(Place::Fixed(target)),
         };
-        value(self.space.remap(m, old, old_length, new_length, place)?)
+        let mut to = self.moved();
+        let answer = self.space.remap(m, old, old_length, new_length, place, &mut to);
+        value(self.keep_place(answer, to)?)
     }
 
     pub(super) fn sys_madvise(
@@ -145,7 +157,11 @@ impl Kernel {
     ) -> Answer {
         match advice as i32 {
             // MADV_DONTNEED, and MADV_FREE, which may be as eager.
-            4 | 8 => self.space.forget(m, start, length).and(ZERO),
+            4 | 8 => {
+                let mut done = self.moved();
+                let answer = self.space.forget(m, start, length, &mut done);
+                self.keep_place(answer, done).and(ZERO)
+            }
             // MADV_WIPEONFORK is refused: a generator that cannot tell forks apart (AWS-LC in Deno) draws from getrandom each time, so keys
             // are fresh in every request. Zeroing such pages makes it gather jitter for 25 ms instead.
             18 | 19 => Err(Errno::EINVAL),
@@ -179,19 +195,20 @@ impl Kernel {
     }
 
     pub(super) fn sys_mincore(&mut self, m: &mut impl Machine, start: u64, length: u64, into: u64) -> Answer {
-        // Each page costs a look: as many as a few milliseconds allow.
-        if length > MINCORE_MAX {
-            return Err(Errno::ENOMEM);
+        let done = self.moved();
+        if done == 0 {
+            self.check_range(start, length)?;
         }
-        let answer = self.check_range(start, length)?;
-        let pages = length.div_ceil(PAGE);
-        for first in (0..pages).step_by(4096) {
-            let states: Vec<u8> = (first..pages.min(first + 4096))
+        let pages = length.div_ceil(PAGE).saturating_sub(done).min(bounds::LOOKS);
+        for first in (done..done + pages).step_by(4096) {
+            let states: Vec<u8> = (first..(first + 4096).min(done + pages))
                 .map(|page| u8::from(m.page_state(start + page * PAGE) != PageState::Absent))
                 .collect();
             self.space.write(m, into.wrapping_add(first), &states)?;
         }
-        debug_assert_eq!(answer, Done::Value(0));
-        Ok(answer)
+        if (done + pages) * PAGE < length {
+            return self.unfinished(done + pages);
+        }
+        ZERO
     }
 }

@@ -18,6 +18,7 @@ mod sockets;
 mod status;
 mod tasks;
 mod time;
+mod vectors;
 mod widths;
 
 use crate::action::{Action, Stop};
@@ -178,7 +179,7 @@ impl Kernel {
             ))),
 
             // Memory.
-            n::brk => value(self.space.brk(m, a[0])),
+            n::brk => value(self.space.brk(m, a[0])?),
             n::mmap => self.sys_mmap(m, a),
             n::munmap => self.space.unmap(m, a[0], a[1]).and(ZERO),
             n::mprotect => self.sys_mprotect(m, a[0], a[1], a[2]),

@@ -1,6 +1,7 @@
 //! Calls that take paths.
 
 use super::{Answer, Done, ZERO, value};
+use crate::bounds::LISTING;
 use crate::errno::Errno;
 use crate::files::{FileKind, O_PATH};
 use crate::kernel::Kernel;
@@ -52,10 +53,14 @@ impl Kernel {
     }
 
     /// A path that leads to the node, for the eyes of the guest.
-    pub(super) fn name_of(&self, node: usize) -> Vec<u8> {
-        self.vfs
-            .path_of(node)
-            .unwrap_or_else(|| b"/memfd: (deleted)".to_vec())
+    ///
+    /// # Errors
+    /// ENAMETOOLONG when it is longer than a path may be.
+    pub(super) fn name_of(&self, node: usize) -> Result<Vec<u8>, Errno> {
+        self.vfs.path_of(node).or_else(|errno| match errno {
+            Errno::ENOENT => Ok(b"/memfd: (deleted)".to_vec()),
+            other => Err(other),
+        })
     }
 
     pub(super) fn sys_open(
@@ -277,7 +282,7 @@ impl Kernel {
             .ok_or(Errno::ENOENT)?;
         let file = self.files.get(number).map_err(|_| Errno::ENOENT)?;
         Ok(match self.files.file(file).map(|open| &open.kind) {
-            Some(FileKind::Regular { node, .. } | FileKind::Directory { node, .. }) => self.name_of(*node),
+            Some(FileKind::Regular { node, .. } | FileKind::Directory { node, .. }) => self.name_of(*node)?,
             Some(FileKind::Stream(stream)) if stream.socket => format!("socket:[{file}]").into_bytes(),
             Some(FileKind::Device(_)) => b"/dev/null".to_vec(),
             Some(FileKind::Event { .. }) => b"anon_inode:[eventfd]".to_vec(),
@@ -288,7 +293,7 @@ impl Kernel {
     }
 
     pub(super) fn sys_getcwd(&mut self, m: &mut impl Machine, into: u64, length: u64) -> Answer {
-        let mut path = self.vfs.path_of(self.process.folder).ok_or(Errno::ENOENT)?;
+        let mut path = self.vfs.path_of(self.process.folder)?;
         path.push(0);
         if path.len() as u64 > length {
             return Err(Errno::ERANGE);
@@ -407,7 +412,7 @@ impl Kernel {
             .chain(entries.from(first))
             .take_while(|entry| entry.0 < end)
             .peekable();
-        let limit = length.min(1 << 20) as usize;
+        let limit = length.min(LISTING) as usize;
         let mut bytes = Vec::new();
         let mut next = first;
         while let Some(&(place, name, node)) = rest.peek() {

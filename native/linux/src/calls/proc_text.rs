@@ -1,5 +1,6 @@
 //! The text of the files under `/proc` and `/sys`.
 
+use crate::bounds::MAPPINGS;
 use crate::kernel::{Kernel, PID, UID};
 use crate::machine::{Machine, PAGE};
 use crate::vfs::ProcFile;
@@ -8,7 +9,21 @@ use crate::vfs::ProcFile;
 pub(super) const RELEASE: &str = "6.1.0-mayfly";
 
 impl Kernel {
-    pub(super) fn proc_text(&self, m: &mut impl Machine, file: ProcFile) -> Vec<u8> {
+    /// The text of a file, or a piece of it from `from` on (0 at first) and where the next one starts.
+    pub(super) fn proc_text(
+        &self,
+        m: &mut impl Machine,
+        file: ProcFile,
+        from: u64,
+    ) -> (Vec<u8>, Option<u64>) {
+        if file == ProcFile::Maps {
+            let (text, next) = self.space.tree.describe(from, MAPPINGS);
+            return (text.into_bytes(), next);
+        }
+        (self.proc_text_whole(m, file), None)
+    }
+
+    fn proc_text_whole(&self, m: &mut impl Machine, file: ProcFile) -> Vec<u8> {
         let name = self
             .threads
             .iter()
@@ -22,7 +37,7 @@ impl Kernel {
         let threads = self.threads.count();
         let size = self.space.tree.reserved();
         let text = match file {
-            ProcFile::Maps => self.space.tree.describe(),
+            ProcFile::Maps => self.space.tree.describe(0, usize::MAX).0,
             ProcFile::Status => format!(
                 "Name:\t{name}\nUmask:\t{:04o}\nState:\tR (running)\nTgid:\t{PID}\nNgid:\t0\nPid:\t{PID}\nPPid:\t1\nTracerPid:\t0\nUid:\t{UID}\t{UID}\t{UID}\t{UID}\nGid:\t{UID}\t{UID}\t{UID}\t{UID}\nFDSize:\t64\nGroups:\t\nVmPeak:\t{} kB\nVmSize:\t{} kB\nVmHWM:\t{used} kB\nVmRSS:\t{used} kB\nThreads:\t{threads}\nCpus_allowed:\t1\nCpus_allowed_list:\t0\n",
                 self.process.umask, size / 1024, size / 1024

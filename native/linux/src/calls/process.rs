@@ -179,30 +179,6 @@ impl Kernel {
         }
     }
 
-    pub(super) fn sys_getrandom(
-        &mut self,
-        m: &mut impl Machine,
-        into: u64,
-        length: u64,
-        flags: u64,
-    ) -> Answer {
-        if flags & !7 != 0 || flags & 6 == 6 {
-            return Err(Errno::EINVAL);
-        }
-        let length = length.min(1 << 25);
-        let mut done = 0;
-        while done < length {
-            let mut chunk = vec![0; (length - done).min(1 << 16) as usize];
-            self.random.fill(&mut chunk);
-            match self.space.write(m, into.wrapping_add(done), &chunk) {
-                Ok(()) => done += chunk.len() as u64,
-                Err(Errno::EFAULT) if done > 0 => break,
-                Err(errno) => return Err(errno),
-            }
-        }
-        value(done)
-    }
-
     pub(super) fn sys_getcpu(&mut self, m: &mut impl Machine, cpu: u64, node: u64) -> Answer {
         for into in [cpu, node] {
             if into != 0 {

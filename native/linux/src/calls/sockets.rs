@@ -1,5 +1,6 @@
 //! Sockets: pairs of connected streams, and nothing that leaves the guest.
 
+use super::vectors::Part;
 use super::{Answer, Done, ZERO, value};
 use crate::errno::Errno;
 use crate::files::{FileKind, O_NONBLOCK, event};
@@ -41,7 +42,7 @@ impl Kernel {
         self.install_pair(m, pair, into, kind & 0o200_0000 != 0)
     }
 
-    fn send_parts(&mut self, m: &mut impl Machine, fd: u64, parts: &[[u64; 2]], flags: u64) -> Answer {
+    fn send_parts(&mut self, m: &mut impl Machine, fd: u64, parts: &[Part], flags: u64) -> Answer {
         let file = self.socket(fd)?;
         let nonblocking =
             flags & DONT_WAIT != 0 || self.files.file(file).is_some_and(|open| open.nonblocking());
@@ -54,7 +55,7 @@ impl Kernel {
         }
     }
 
-    fn receive_parts(&mut self, m: &mut impl Machine, fd: u64, parts: &[[u64; 2]], flags: u64) -> Answer {
+    fn receive_parts(&mut self, m: &mut impl Machine, fd: u64, parts: &[Part], flags: u64) -> Answer {
         let file = self.socket(fd)?;
         let nonblocking =
             flags & DONT_WAIT != 0 || self.files.file(file).is_some_and(|open| open.nonblocking());
@@ -64,12 +65,7 @@ impl Kernel {
             Err(Errno::EAGAIN) => return self.wait_or_again(file, event::IN, nonblocking),
             Err(errno) => return Err(errno),
         };
-        let mut rest = bytes.as_slice();
-        for &[address, length] in parts {
-            let (now, later) = rest.split_at((length as usize).min(rest.len()));
-            self.space.write(m, address, now)?;
-            rest = later;
-        }
+        self.scatter(m, parts, &bytes)?;
         if flags & PEEK == 0 {
             self.files.read_stream(file, bytes.len(), false)?;
         }

@@ -39,7 +39,7 @@ impl Files {
             })?;
             *references.entry(descriptor.file).or_default() += 1;
         }
-        let mut held = 0;
+        let (mut held, mut watching) = (0, 0);
         for (file, open) in self.open.iter() {
             let found = references.get(&file).copied().unwrap_or_default();
             ensure(found > 0 && found == open.references, || {
@@ -52,17 +52,29 @@ impl Files {
                 FileKind::Stream(stream) => held += self.audit_stream(file, stream)?,
                 FileKind::Text { bytes, .. } => held += bytes.len(),
                 FileKind::Epoll { interests, .. } => {
+                    watching += interests.len();
                     for &(number, watched) in interests.keys() {
-                        ensure(self.open.get(watched).is_some(), || {
-                            format!(
-                                "epoll set {file} watches description {watched} ({number}), which is gone"
-                            )
-                        })?;
+                        let known = self.open.get(watched);
+                        ensure(
+                            known.is_some_and(|open| open.watchers.contains(&(file, number))),
+                            || {
+                                format!(
+                                    "epoll set {file} watches description {watched} ({number}), which does not know"
+                                )
+                            },
+                        )?;
                     }
                 }
                 _ => {}
             }
         }
+        let watched: usize = self.open.iter().map(|(_, open)| open.watchers.len()).sum();
+        ensure(watching == self.interests && watched == watching, || {
+            format!(
+                "{} files are counted in epoll sets, {watching} are, and {watched} know of it",
+                self.interests
+            )
+        })?;
         ensure(held == self.held && held <= self.held_limit, || {
             format!(
                 "{} bytes are counted as held, {held} are, wanted at most {}",

@@ -76,10 +76,33 @@ impl Guest {
         Self::with(Limits::default(), OutputMode::Stream)
     }
 
-    /// Makes a call and gives what the host is told to do.
+    /// Makes a call, all its pieces, and gives what the host is told to do.
     fn act(&mut self, number: u64, a: [u64; 6]) -> Action {
+        let mut action = self.act_once(number, a);
+        while let Some(next) = self.piece() {
+            action = next;
+        }
+        action
+    }
+
+    /// Makes a call, or its first piece.
+    fn act_once(&mut self, number: u64, a: [u64; 6]) -> Action {
         self.machine.set_call(number, a);
         self.kernel.syscall(&mut self.machine)
+    }
+
+    /// The next piece of a call that is not done.
+    fn piece(&mut self) -> Option<Action> {
+        let registers = self.machine.registers();
+        if !self.kernel.is_unfinished(&self.machine, registers.rip) {
+            return None;
+        }
+        // What the `syscall` instruction does.
+        self.machine.set_registers(&Registers {
+            rip: registers.rip + 2,
+            ..registers
+        });
+        Some(self.kernel.syscall(&mut self.machine))
     }
 
     /// Makes a call that does not wait and gives its result.

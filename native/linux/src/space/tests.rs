@@ -62,24 +62,27 @@ fn random_calls_agree_with_a_map_of_single_pages() {
                     } else {
                         Err(Errno::ENOMEM)
                     };
-                    assert_eq!(space.protect(&mut m, start, length, protection), expected);
+                    assert_eq!(space.protect(&mut m, start, length, protection, &mut 0), expected);
                     if expected.is_ok() {
                         oracle.range_mut(range).for_each(|(_, page)| page.0 = protection);
                     }
                 }
                 3 => {
-                    assert_eq!(space.forget(&mut m, start, length).is_ok(), inside(&oracle));
+                    assert_eq!(
+                        space.forget(&mut m, start, length, &mut 0).is_ok(),
+                        inside(&oracle)
+                    );
                     oracle.range_mut(range).for_each(|(_, page)| page.1 = 0);
                 }
                 4 => {
                     // Move into a fixed place far off and back, which must carry content and protection along.
                     let far = BASE + 0x100_0000;
-                    match space.remap(&mut m, start, length, length, Some(Place::Fixed(far))) {
+                    match space.remap(&mut m, start, length, length, Some(Place::Fixed(far)), &mut 0) {
                         Ok(at) => {
                             assert_eq!(at, far);
                             assert!(inside(&oracle));
                             assert_eq!(
-                                space.remap(&mut m, far, length, length, Some(Place::Fixed(start))),
+                                space.remap(&mut m, far, length, length, Some(Place::Fixed(start)), &mut 0),
                                 Ok(start)
                             );
                         }
@@ -117,7 +120,7 @@ fn remap_grows_in_place_or_moves_and_keeps_content() {
         .expect("room");
     space.write(&mut m, high, b"here").expect("writable");
     assert_eq!(
-        space.remap(&mut m, high, 2 * PAGE, 4 * PAGE, None),
+        space.remap(&mut m, high, 2 * PAGE, 4 * PAGE, None, &mut 0),
         Ok(high),
         "the gap above it is free"
     );
@@ -129,8 +132,11 @@ fn remap_grows_in_place_or_moves_and_keeps_content() {
             anonymous(Protection::READ),
         )
         .expect("room");
-    assert_eq!(space.remap(&mut m, low, PAGE, 3 * PAGE, None), Err(Errno::ENOMEM));
-    assert_eq!(space.remap(&mut m, high, 4 * PAGE, PAGE, None), Ok(high));
+    assert_eq!(
+        space.remap(&mut m, low, PAGE, 3 * PAGE, None, &mut 0),
+        Err(Errno::ENOMEM)
+    );
+    assert_eq!(space.remap(&mut m, high, 4 * PAGE, PAGE, None, &mut 0), Ok(high));
     assert!(space.tree.is_free(high + PAGE..high + 4 * PAGE));
     space
         .map(
@@ -141,7 +147,7 @@ fn remap_grows_in_place_or_moves_and_keeps_content() {
         )
         .expect("room");
     let moved = space
-        .remap(&mut m, high, PAGE, 8 * PAGE, Some(Place::Any))
+        .remap(&mut m, high, PAGE, 8 * PAGE, Some(Place::Any), &mut 0)
         .expect("room");
     assert_ne!(moved, high);
     assert_eq!(space.read_array(&mut m, moved), Ok(*b"here"));
@@ -182,14 +188,14 @@ fn file_pages_come_from_the_slot_until_written_and_end_with_the_file() {
     );
     assert_eq!(space.write(&mut m, at, b"x"), Err(Errno::EFAULT));
     space
-        .protect(&mut m, at, PAGE, Protection::READ_WRITE)
+        .protect(&mut m, at, PAGE, Protection::READ_WRITE, &mut 0)
         .expect("mapped");
     space.write(&mut m, at + 1, b"x").expect("writable now");
     assert_eq!(
         (m.page_state(at), space.read_array(&mut m, at)),
         (PageState::Private, Ok([0, b'x', 2]))
     );
-    space.forget(&mut m, at, PAGE).expect("mapped");
+    space.forget(&mut m, at, PAGE, &mut 0).expect("mapped");
     assert_eq!(space.read_array(&mut m, at), Ok([0, 1, 2]));
 }
 
@@ -210,7 +216,7 @@ fn limits_hold_at_the_limit_and_refuse_one_above() {
     );
     assert!(space.map(&mut m, place(1), 2 * PAGE, wanted()).is_ok());
     assert_eq!(
-        space.protect(&mut m, 0x10_0000 + PAGE, PAGE, Protection::READ),
+        space.protect(&mut m, 0x10_0000 + PAGE, PAGE, Protection::READ, &mut 0),
         Err(Errno::OVER_MAPPINGS)
     );
     assert_eq!(space.unmap(&mut m, 0x10_0000 + PAGE, PAGE), Ok(()));
@@ -233,15 +239,15 @@ fn limits_hold_at_the_limit_and_refuse_one_above() {
 fn brk_moves_within_its_bounds_and_zeroes_what_it_gives_anew() {
     let (mut space, mut m) = (AddressSpace::new(LIMITS), MockMachine::new(100));
     space.set_heap(0x100_0000);
-    assert_eq!(space.brk(&mut m, 0), 0x100_0000);
-    assert_eq!(space.brk(&mut m, 0x100_1234), 0x100_1234);
+    assert_eq!(space.brk(&mut m, 0), Ok(0x100_0000));
+    assert_eq!(space.brk(&mut m, 0x100_1234), Ok(0x100_1234));
     space
         .write(&mut m, 0x100_1000, b"x")
         .expect("the last page is whole");
-    assert_eq!(space.brk(&mut m, 0x100_0500), 0x100_0500);
-    assert_eq!(space.brk(&mut m, 0x100_2000), 0x100_2000);
+    assert_eq!(space.brk(&mut m, 0x100_0500), Ok(0x100_0500));
+    assert_eq!(space.brk(&mut m, 0x100_2000), Ok(0x100_2000));
     assert_eq!(space.read_array(&mut m, 0x100_1000), Ok([0]));
-    assert_eq!(space.brk(&mut m, u64::MAX), 0x100_2000);
+    assert_eq!(space.brk(&mut m, u64::MAX), Ok(0x100_2000));
 }
 
 #[test]
@@ -262,13 +268,13 @@ fn addresses_and_lengths_at_the_ends_are_refused_without_a_panic() {
     for a in edges {
         for b in edges {
             let _ = space.unmap(&mut m, a, b);
-            let _ = space.protect(&mut m, a, b, Protection::READ);
-            let _ = space.forget(&mut m, a, b);
+            let _ = space.protect(&mut m, a, b, Protection::READ, &mut 0);
+            let _ = space.forget(&mut m, a, b, &mut 0);
             let _ = space.read(&mut m, a, &mut [0; 100]);
             let _ = space.read_string(&mut m, a, 100);
             for c in edges {
-                let _ = space.remap(&mut m, a, b, c, Some(Place::Any));
-                let _ = space.remap(&mut m, a, b, b, Some(Place::Fixed(c)));
+                let _ = space.remap(&mut m, a, b, c, Some(Place::Any), &mut 0);
+                let _ = space.remap(&mut m, a, b, b, Some(Place::Fixed(c)), &mut 0);
             }
             if b <= 1 << 40 {
                 let _ = space.map(&mut m, Place::Fixed(a), b, anonymous(Protection::READ));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Folder, Found, NewNode, Node, NodeKind, ROOT, Vfs};
+use crate::bounds::DEPTH;
 use crate::errno::Errno;
 
 impl Vfs {
@@ -93,7 +94,8 @@ impl Vfs {
     /// `rename`: moves a name, over an existing one if `replace`.
     ///
     /// # Errors
-    /// ENOENT, EEXIST, EISDIR, ENOTDIR, ENOTEMPTY, EROFS, and EINVAL for a directory into itself.
+    /// ENOENT, EEXIST, EISDIR, ENOTDIR, ENOTEMPTY, EROFS, EINVAL for a directory into itself, ENAMETOOLONG for one to below [`DEPTH`]
+    /// others.
     pub fn rename(&mut self, from: &Found, to: &Found, replace: bool) -> Result<(), Errno> {
         let node = from.node.ok_or(Errno::ENOENT)?;
         if from.name.is_empty() || to.name.is_empty() {
@@ -103,8 +105,12 @@ impl Vfs {
         self.writable_folder(to.parent)?;
         let directory = self.is_directory(node);
         if directory {
-            let mut at = to.parent;
+            let (mut at, mut above) = (to.parent, 0);
             while at != ROOT {
+                above += 1;
+                if above > DEPTH {
+                    return Err(Errno::ENAMETOOLONG);
+                }
                 if at == node {
                     return Err(Errno::EINVAL);
                 }

@@ -138,7 +138,15 @@ fn describe_shows_lines_as_linux_does() {
     tree.insert(0x40_0000, mapping(0x40_2000, source, Purpose::General));
     tree.insert(0x50_0000, mapping(0x50_1000, Source::Anonymous, Purpose::Heap));
     tree.insert(0x60_0000, mapping(0x60_1000, Source::Anonymous, Purpose::General));
-    let text = tree.describe();
+    let (text, next) = tree.describe(0, usize::MAX);
+    assert_eq!(next, None);
+    let (mut parts, mut from) = (String::new(), Some(0));
+    while let Some(at) = from {
+        let (part, next) = tree.describe(at, 1);
+        parts.push_str(&part);
+        from = next;
+    }
+    assert_eq!(parts, text, "one mapping at a time");
     let lines: Vec<_> = text.lines().collect();
     assert_eq!(
         lines[0],

@@ -30,6 +30,7 @@ impl Space {
             self.note_stale(old.frame());
         }
         self.memory.set_word(slot.table, slot.index, new.0);
+        self.changes += 1;
         self.note_written(slot.table, 1);
     }
 

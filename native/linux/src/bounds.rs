@@ -1,0 +1,80 @@
+//! How much work one system call may be, in counts: in this file and nowhere else.
+//!
+//! A call that has more to do stops after such a piece, with what it has done kept ([`crate::threads::Thread::moved`]) and the
+//! registers set back to its `syscall` instruction ([`Errno::UNFINISHED`]). The guest makes it again at once, and before it does the
+//! host looks whether a deadline has passed. No other thread of the guest runs and no signal is delivered meanwhile: to the guest the call
+//! is one. A piece takes 2 ms of a host's time at most, by far less where it is quick; `mayfly-vm bench calls` looks for those that do not.
+//!
+//! ```text
+//! what a call does                          goes on behind a piece   is refused above it    is short
+//! copies, random bytes, parts of vectors    BYTES, CHANGES
+//! mmap munmap mprotect mremap madvise brk   CHANGES, MAPPINGS
+//! mincore                                   LOOKS
+//! close_range                               CLOSES
+//! /proc/self/maps                                                                           LISTING
+//! getdents                                                                                  LISTING
+//! walks along paths                                                  WALK (ELOOP)
+//! paths of nodes, renames                                            DEPTH (ENAMETOOLONG)
+//! poll, select, epoll                       one look at each file and each set, see `files/ready.rs`
+//! epoll_ctl                                                          INTERESTS (ENOSPC)
+//! signal frames                             FRAMES, the rest at the next exit
+//! everything else                           a constant, or a look at each thread or descriptor
+//! ```
+
+use crate::machine::Machine;
+
+/// Bytes that are copied between guest and host.
+pub const BYTES: u64 = 256 << 10;
+/// Random bytes are as dear as so many copied ones.
+pub const RANDOM_WEIGHT: u64 = 2;
+/// Pages that are mapped, unmapped, protected, moved or zeroed.
+pub const CHANGES: u64 = 256;
+/// Mappings that are looked at and changed.
+pub const MAPPINGS: usize = 512;
+/// Pages that are looked at.
+pub const LOOKS: u64 = 16_384;
+/// Descriptors that are closed.
+pub const CLOSES: usize = 64;
+/// Bytes of a directory's listing that are given at once.
+pub const LISTING: u64 = 32 << 10;
+/// Names looked up on the way along a path, those in links included.
+pub const WALK: u32 = 3 * 1024;
+/// Directories above a node that are looked at.
+pub const DEPTH: usize = 2048;
+/// Files in all epoll sets together, for each descriptor allowed.
+pub const INTERESTS: usize = 4;
+/// Signal frames that are put on the stack before the first handler runs.
+pub const FRAMES: usize = 16;
+
+/// A piece of a call's work, as it grows.
+#[derive(Debug)]
+pub(crate) struct Piece {
+    /// [`Machine::changes`] when it began.
+    changes: u64,
+    bytes: u64,
+}
+
+impl Piece {
+    /// One that begins now.
+    pub fn begin(m: &impl Machine) -> Self {
+        Self {
+            changes: m.changes(),
+            bytes: 0,
+        }
+    }
+
+    /// Counts bytes that were copied, or what is as dear.
+    pub fn count(&mut self, bytes: u64) {
+        self.bytes += bytes;
+    }
+
+    /// Bytes that still belong to it.
+    pub fn left(&self) -> u64 {
+        BYTES.saturating_sub(self.bytes)
+    }
+
+    /// Whether it is as large as may be.
+    pub fn is_full(&self, m: &impl Machine) -> bool {
+        self.bytes >= BYTES || m.changes() - self.changes >= CHANGES
+    }
+}
