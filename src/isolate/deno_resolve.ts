@@ -42,6 +42,36 @@ export async function resolveImport(specifier: string, parentUrl: string): Promi
   return question.answer
 }
 
+/** What ends a module before those that it imports run. */
+const STOP = 'mayfly: stop'
+const installed = new Map<string, Promise<void>>()
+
+/**
+ * Lets Deno find the package of `specifier`, by the import map or `npm:`, and fetch what is not in its cache, as an import would; the lock
+ * file may grow. Nothing of it runs: a module is loaded that throws before it comes to its import. Rejects with what Deno says.
+ */
+export function installPackage(specifier: string): Promise<void> {
+  const known = installed.get(specifier)
+  if (known !== undefined) return known
+  const made = install(specifier).catch((error) => {
+    installed.delete(specifier)
+    throw error
+  })
+  installed.set(specifier, made)
+  return made
+}
+
+async function install(specifier: string): Promise<void> {
+  const thrower = `data:text/javascript,throw ${JSON.stringify(STOP)}`
+  const lines = [thrower, specifier].map((url) => `import ${JSON.stringify(url)}`)
+  try {
+    await import(EMPTY + encodeURIComponent(lines.join('\n')))
+  } catch (error) {
+    if (error === STOP) return
+    throw error
+  }
+}
+
 /** The file that `require(specifier)` in the file `parent` means. Throws what the resolver throws. */
 export function resolveRequire(specifier: string, parent: string): string {
   return createRequire(toFileUrl(parent)).resolve(specifier)
@@ -140,16 +170,30 @@ export async function cacheModule(specifier: string): Promise<void> {
   }).output()
 }
 
-let cache: Promise<string | null> | null = null
+/** The folder as Deno names it, and where it lies. */
+interface NpmCache {
+  readonly named: string
+  readonly real: string
+}
+
+let cache: Promise<NpmCache | null> | null = null
 
 /** Real path of the folder where Deno keeps packages of npm, asked for once; null while there is none. */
 export async function npmCache(): Promise<string | null> {
-  const path = await (cache ??= findNpmCache())
-  if (path === null) cache = null
-  return path
+  const found = await (cache ??= findNpmCache())
+  if (found === null) cache = null
+  return found?.real ?? null
 }
 
-async function findNpmCache(): Promise<string | null> {
+/** Whether a file is of a package: in a `node_modules`, or in Deno's cache. */
+export async function isPackageFile(path: string): Promise<boolean> {
+  if (path.includes('/node_modules/')) return true
+  await npmCache()
+  const found = await cache
+  return found !== null && [found.named, found.real].some((folder) => path.startsWith(`${folder}/`))
+}
+
+async function findNpmCache(): Promise<NpmCache | null> {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: ['info', '--json'],
     stdin: 'null',
@@ -157,7 +201,7 @@ async function findNpmCache(): Promise<string | null> {
   }).output()
   const { npmCache }: { npmCache: string } = JSON.parse(new TextDecoder().decode(stdout))
   try {
-    return await Deno.realPath(npmCache)
+    return { named: npmCache, real: await Deno.realPath(npmCache) }
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return null
     throw error

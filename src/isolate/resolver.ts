@@ -3,6 +3,8 @@ import { dirname, extname, toFileUrl } from '@std/path'
 import type { PluginBuild, ResolveArguments, ResolveResult } from './compiler.ts'
 import {
   cacheModule,
+  installPackage,
+  isPackageFile,
   loadRemote,
   type RemoteModule,
   type RemoteModules,
@@ -38,7 +40,6 @@ const SOURCE_LOADERS: Readonly<Record<string, string>> = {
   '.tsx': 'tsx',
   '.css': 'css',
 }
-const PACKAGE_FOLDER = /\/node_modules\/|\/npm\//
 
 /**
  * A plugin that resolves as Deno does; `entry` is the text of the entry module, and `runtime` how the guest's file is imported, which
@@ -66,7 +67,7 @@ export function resolverPlugin(
           return result
         } catch (error) {
           const reason = reasonOf(error)
-          if (isOptional(args)) {
+          if (await isOptional(args)) {
             return { path: args.path, namespace: MISSING_NAMESPACE, pluginData: { kind: args.kind, reason } }
           }
           return { errors: [{ text: `import '${args.path}': ${reason}` }] }
@@ -115,8 +116,8 @@ function containFiles(build: PluginBuild, containment: Containment): void {
 const AS_ESBUILD = {}
 
 /** Whether a module that is not there is no fault of the program: packages ask for what they can do without. */
-function isOptional({ kind, importer }: ResolveArguments): boolean {
-  return kind === 'require-call' || (kind === 'dynamic-import' && PACKAGE_FOLDER.test(importer))
+async function isOptional({ kind, importer }: ResolveArguments): Promise<boolean> {
+  return kind === 'require-call' || (kind === 'dynamic-import' && await isPackageFile(importer))
 }
 
 /** What esbuild finds for a path that may be missing; undefined for one that may not: esbuild says so itself. */
@@ -124,7 +125,7 @@ async function resolveOptional(
   build: PluginBuild,
   args: ResolveArguments,
 ): Promise<ResolveResult | undefined> {
-  if (!isOptional(args)) return undefined
+  if (!await isOptional(args)) return undefined
   const { path: specifier, importer, namespace, kind, resolveDir } = args
   const options = { importer, namespace, kind, resolveDir, pluginData: AS_ESBUILD }
   const { errors, ...result } = await build.resolve(specifier, options)
@@ -168,7 +169,7 @@ async function resolveArguments(
     return await toResult(resolution, url)
   }
   const isPath = /^(?:\.{0,2}\/|\.{1,2}$|file:)/.test(specifier)
-  if (PACKAGE_FOLDER.test(importer)) {
+  if (await isPackageFile(importer)) {
     // Packages may leave out extensions and name folders: esbuild knows how.
     if (isPath) return undefined
     if (kind === 'require-call') {
@@ -176,7 +177,7 @@ async function resolveArguments(
     }
   }
   const parentUrl = toFileUrl(importer).href
-  const url = isPath ? new URL(specifier, parentUrl).href : await resolveImport(specifier, parentUrl)
+  const url = isPath ? new URL(specifier, parentUrl).href : await findModule(specifier, parentUrl)
   return await toResult(resolution, url, isPath)
 }
 
@@ -192,15 +193,30 @@ async function toResult(resolution: Resolution, url: string, isPath = false): Pr
   if (/^(?:https?|jsr):/.test(url)) return { ...toRemote(await loadRemote(resolution.remote, url)) }
   if (url.startsWith('npm:')) {
     // From a remote module: the package is known by its range only.
-    const known = await resolveImport(url, import.meta.url)
+    const known = await findModule(url, import.meta.url)
     if (known.startsWith('file:')) return { path: await admitted(resolution, toPath(known)) }
-    throw new Error(
-      `the package is not installed: run 'deno install', or 'deno cache' with the route's file, and start again`,
-    )
   }
   throw new Error(
     `${url} is nothing that a guest can hold, want a file, an npm or jsr package, or an http(s) URL`,
   )
+}
+
+/** The URL of a module that is named. A package that the lock file lacks is looked for as Deno does it for an import. */
+async function findModule(specifier: string, parentUrl: string): Promise<string> {
+  const url = await resolveImport(specifier, parentUrl)
+  if (url.startsWith('file:') ? await isFile(toPath(url)) : !url.startsWith('npm:')) return url
+  try {
+    await installPackage(specifier)
+  } catch (error) {
+    // A file of a package whose folder is known may yet be downloaded.
+    if (url.startsWith('file:') && await isPackageFile(toPath(url))) return url
+    throw new Error(
+      /not a dependency/.test(reasonOf(error))
+        ? `no import map and no package.json names it, want 'deno add npm:${specifier}', or its path with './' in front`
+        : `Deno does not find the package (${reasonOf(error)}), want 'deno install' and another start`,
+    )
+  }
+  return await resolveImport(specifier, parentUrl)
 }
 
 function toRemote({ url }: RemoteModule): ResolveResult {
@@ -217,10 +233,10 @@ async function admitted({ containment }: Resolution, path: string): Promise<stri
 /** The path, when a file is there. A package that the lock file names may yet have to be downloaded. */
 async function existing(path: string): Promise<string> {
   if (await isFile(path)) return path
-  if (PACKAGE_FOLDER.test(path)) {
+  if (await isPackageFile(path)) {
     const [, name, version] = /\/npm\/[^/]+\/((?:@[^/]+\/)?[^/]+)\/([^/]+)\//.exec(path) ?? []
     if (name !== undefined) await cacheModule(`npm:${name}@${version}`)
     if (await isFile(path)) return path
   }
-  throw new Error(`there is no file ${path}, and no import map or package of that name`)
+  throw new Error(`there is no file ${path}`)
 }

@@ -89,7 +89,7 @@ Deno.test('bundleProgram names file and line of what cannot be bundled', async (
     [`\n\nimport { Router } from '@mayfly/mayfly'\nexport const r = new Router()`, 3, 'No matching export'],
     [`import { nothing } from './_b.ts'\nexport const n = nothing`, 1, 'No matching export'],
     [`export const x = 1\nexport const = 2`, 2, 'Expected'],
-    [`import 'npm:mayfly-no-such-package-in-any-lock@1.0.0'`, 1, 'the package is not installed'],
+    [`import 'npm:mayfly-no-such-package-in-any-lock@1.0.0'`, 1, 'Deno does not find the package'],
     [`import 'ftp://x/y.ts'`, 1, `import 'ftp://x/y.ts'`],
   ]
   for (const [source, line, text] of cases) {
