@@ -199,7 +199,7 @@ fn listing(vfs: &Vfs) -> BTreeMap<Path, Kind> {
         for (name, number) in entries.iter() {
             let at = [&path[..], &[name.to_vec()]].concat();
             let whole = at.iter().flat_map(|name| [b"/", &name[..]].concat()).collect();
-            assert_eq!(vfs.path_of(number), Some(whole));
+            assert_eq!(vfs.path_of(number), Ok(whole));
             let kind = match &vfs.node(number).expect("a node").kind {
                 NodeKind::Directory { writable, .. } => {
                     folders.push((number, at.clone()));

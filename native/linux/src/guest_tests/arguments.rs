@@ -144,10 +144,14 @@ fn a_call_moves_no_more_than_linux_lets_it() {
     let fd = guest
         .call(number::open, [guest.scratch, 2, 0, 0, 0, 0])
         .cast_unsigned();
-    let words = [guest.scratch, 0x7000_0000, guest.scratch, 0x7000_0000];
+    // Nobody reads them; but they must lie in user space.
+    let words = [1 << 32, 0x7000_0000, 1 << 32, 0x7000_0000];
     guest.put(guest.scratch, words.map(u64::to_le_bytes).as_flattened());
     assert_eq!(
         guest.call(number::writev, [fd, guest.scratch, 2, 0, 0, 0]),
         0x7fff_f000
     );
+    let words = [1 << 32, 0x7000_0000, guest.scratch, 0x7000_0000];
+    guest.put(guest.scratch, words.map(u64::to_le_bytes).as_flattened());
+    assert_eq!(guest.call(number::writev, [fd, guest.scratch, 2, 0, 0, 0]), -14);
 }
