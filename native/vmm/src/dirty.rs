@@ -144,7 +144,10 @@ impl PageMap {
             // SAFETY: the argument has the kernel's layout (size asserted above) and names a vector of ours with its length.
             let n = unsafe { libc::ioctl(self.file.as_raw_fd(), PAGEMAP_SCAN, &mut argument) };
             if n < 0 {
-                return Err(io::Error::last_os_error());
+                match io::Error::last_os_error() {
+                    e if e.kind() == io::ErrorKind::Interrupted => continue,
+                    e => return Err(e),
+                }
             }
             for r in &self.regions[..(n as usize).min(self.regions.len())] {
                 push_run(runs, r.start - base, r.end - r.start);

@@ -163,9 +163,43 @@ pub(crate) fn kvm(attempt: &'static str) -> impl Fn(kvm_ioctls::Error) -> Error 
     }
 }
 
+/// Tries that a call gets which signals interrupt. A profiler sends a thousand a second; a call that makes no headway in so many tries
+/// never would.
+const TRIES: u32 = 1000;
+
+/// Makes a call of KVM's again for as long as a signal interrupts it, and wraps its error.
+pub(crate) fn again<T>(
+    attempt: &'static str,
+    mut call: impl FnMut() -> std::result::Result<T, kvm_ioctls::Error>,
+) -> Result<T> {
+    for _ in 1..TRIES {
+        match call() {
+            Err(e) if matches!(e.errno(), libc::EINTR | libc::EAGAIN) => {}
+            other => return other.map_err(kvm(attempt)),
+        }
+    }
+    call().map_err(kvm(attempt))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn again_is_patient_with_signals_alone_and_not_for_ever() {
+        let answers = |errno: i32, times: u32| {
+            let mut calls = 0;
+            let result = again("try", || {
+                calls += 1;
+                if calls <= times { Err(kvm_ioctls::Error::new(errno)) } else { Ok(calls) }
+            });
+            (result.ok(), calls)
+        };
+        assert_eq!(answers(libc::EINTR, 3), (Some(4), 4));
+        assert_eq!(answers(libc::EAGAIN, 3), (Some(4), 4));
+        assert_eq!(answers(libc::EINVAL, 3), (None, 1));
+        assert_eq!(answers(libc::EINTR, u32::MAX), (None, TRIES));
+    }
 
     #[test]
     fn survival_of_a_refused_call_is_to_go_on() {

@@ -5,7 +5,7 @@ use std::io;
 use kvm_bindings::{CpuId, KVM_MAX_CPUID_ENTRIES};
 use kvm_ioctls::{Cap, Kvm, VmFd};
 
-use crate::error::{Error, Result, Unavailable, kvm};
+use crate::error::{Error, Result, Unavailable, again};
 use crate::probe::{self, Entry, Flavour};
 
 /// What a guest's XCR0 may hold: x87, SSE, AVX, AVX-512.
@@ -55,9 +55,7 @@ impl Host {
                 ));
             }
         }
-        let mut cpuid = kvm
-            .get_supported_cpuid(KVM_MAX_CPUID_ENTRIES)
-            .map_err(crate::error::kvm("ask for CPUID"))?;
+        let mut cpuid = again("ask for CPUID", || kvm.get_supported_cpuid(KVM_MAX_CPUID_ENTRIES))?;
         let mut supported = 0;
         for e in cpuid.as_mut_slice() {
             match (e.function, e.index) {
@@ -121,27 +119,18 @@ impl Host {
         (self.leaf(1, 0)[3], fsgsbase)
     }
 
-    /// An empty machine. KVM gives up on one when a signal comes meanwhile, such as an alarm's: then again.
+    /// An empty machine. KVM gives up on one when a signal comes meanwhile, such as an alarm's or a profiler's.
     pub(crate) fn create_machine(&self) -> Result<VmFd> {
-        const TRIES: u32 = 1000;
-        for _ in 0..TRIES {
-            match self.kvm.create_vm() {
-                Err(e) if e.errno() == libc::EINTR => {}
-                other => return other.map_err(kvm("create a machine")),
-            }
-        }
-        self.kvm.create_vm().map_err(kvm("create a machine"))
+        again("create a machine", || self.kvm.create_vm())
     }
 
     /// Nanoseconds per tick of the guest's counter as a 32.32 fixed-point number.
     pub fn nanoseconds_per_tick_32(&self) -> Result<u64> {
         // KVM says the rate in kHz for a vCPU only; any machine's will do.
         let vm = self.create_machine()?;
-        let khz = vm
-            .create_vcpu(0)
-            .map_err(kvm("create a vCPU"))?
-            .get_tsc_khz()
-            .map_err(kvm("ask for the counter's rate"))?;
+        let vcpu = again("create a vCPU", || vm.create_vcpu(0))?;
+        let khz = again("ask for the counter's rate", || vcpu.get_tsc_khz())?;
+
         if khz == 0 {
             return Err(Error::Broken {
                 what: "KVM says that the time-stamp counter stands still",
@@ -196,7 +185,55 @@ fn why_closed(e: &io::Error) -> Unavailable {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
+
+    /// Runs `work` on this thread while another sends it signals without a pause, as a profiler does at its own pace.
+    fn under_signals<T>(work: impl FnOnce() -> T) -> T {
+        extern "C" fn nothing(_: libc::c_int) {}
+        // SAFETY: the action is zero but for a handler that does nothing; the signal has no other use in the tests.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = nothing as extern "C" fn(_) as usize;
+            libc::sigaction(libc::SIGUSR2, &action, std::ptr::null_mut());
+        }
+        let (over, me) = (AtomicBool::new(false), this_thread());
+        let work = std::panic::AssertUnwindSafe(work);
+        let done = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    // SAFETY: the thread lives until the scope ends.
+                    unsafe { libc::pthread_kill(me, libc::SIGUSR2) };
+                    std::thread::sleep(std::time::Duration::from_micros(20));
+                }
+            });
+            let done = std::panic::catch_unwind(work);
+            over.store(true, Ordering::Relaxed);
+            done
+        });
+        done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    /// The calling thread, to be sent signals.
+    fn this_thread() -> libc::pthread_t {
+        // SAFETY: the call takes nothing and cannot fail.
+        unsafe { libc::pthread_self() }
+    }
+
+    #[test]
+    fn open_finds_the_same_under_signals() {
+        let quiet = match Host::open() {
+            Ok(host) => host.flavour(),
+            Err(Error::Unavailable(u)) => return eprintln!("SKIPPED: {}; {}", u.reason, u.mend),
+            Err(e) => panic!("{e}"),
+        };
+        under_signals(|| {
+            for _ in 0..20 {
+                assert_eq!(Host::open().unwrap().flavour(), quiet);
+            }
+        });
+    }
 
     #[test]
     fn why_closed_names_a_mend_for_each_cause() {

@@ -6,7 +6,7 @@ use kvm_bindings::{KVM_MAX_CPUID_ENTRIES, kvm_regs, kvm_userspace_memory_region}
 use kvm_ioctls::VcpuExit;
 
 use crate::alarm::Alarm;
-use crate::error::{Error, Result, kvm};
+use crate::error::{Error, Result, again, kvm};
 use crate::host::Host;
 use crate::layout::*;
 use crate::memory::Memory;
@@ -85,12 +85,11 @@ fn entry(host: &Host) -> Result<Entry> {
     };
     // SAFETY: the region is `memory`'s mapping, which outlives the machine: it is dropped at the end of this function, after
     // `vcpu` and `vm` (declared later).
-    unsafe { vm.set_user_memory_region(region) }.map_err(kvm("give the probe machine memory"))?;
-    let mut vcpu = vm.create_vcpu(0).map_err(kvm("create the probe vCPU"))?;
-    let cpuid = host
-        .kvm()
-        .get_supported_cpuid(KVM_MAX_CPUID_ENTRIES)
-        .map_err(kvm("ask for CPUID"))?;
+    again("give the probe machine memory", || unsafe { vm.set_user_memory_region(region) })?;
+    let mut vcpu = again("create the probe vCPU", || vm.create_vcpu(0))?;
+    let cpuid = again("ask for CPUID", || {
+        host.kvm().get_supported_cpuid(KVM_MAX_CPUID_ENTRIES)
+    })?;
     vcpu.set_cpuid2(&cpuid).map_err(kvm("set the probe's CPUID"))?;
     let sregs = probe_sregs(vcpu.get_sregs().map_err(kvm("read the probe's registers"))?);
     vcpu.set_sregs(&sregs).map_err(kvm("set the probe's registers"))?;
@@ -102,13 +101,15 @@ fn entry(host: &Host) -> Result<Entry> {
         ..Default::default()
     };
     vcpu.set_regs(&regs).map_err(kvm("set the probe's registers"))?;
-    match vcpu.run().map_err(kvm("run the probe"))? {
-        VcpuExit::IoOut(SYSCALL_PORT, [_]) => {}
-        other => {
-            return Err(Error::UnexpectedExit {
-                what: format!("probe: {other:?}"),
-            });
-        }
+    // No alarm is about: whatever interrupts it is a signal of somebody else's.
+    let unexpected = again("run the probe", || {
+        Ok(match vcpu.run()? {
+            VcpuExit::IoOut(SYSCALL_PORT, [_]) => None,
+            other => Some(format!("probe: {other:?}")),
+        })
+    })?;
+    if let Some(what) = unexpected {
+        return Err(Error::UnexpectedExit { what });
     }
     let regs = vcpu.get_regs().map_err(kvm("read the probe's registers"))?;
     let sregs = vcpu.get_sregs().map_err(kvm("read the probe's registers"))?;

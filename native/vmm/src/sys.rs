@@ -195,19 +195,26 @@ pub(crate) fn memory_file(length: u64) -> Result<File> {
 /// Gives the pages of a range back and leaves a hole that reads as zero.
 pub(crate) fn punch_hole(file: &File, offset: u64, length: u64) -> Result<()> {
     let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-    // SAFETY: plain numbers on a descriptor that we own.
-    let r = unsafe {
-        libc::fallocate(
-            file.as_raw_fd(),
-            mode,
-            offset as libc::off_t,
-            length as libc::off_t,
-        )
-    };
-    if r == 0 {
-        Ok(())
-    } else {
-        Err(last("give freed guest pages back"))
+    loop {
+        // SAFETY: plain numbers on a descriptor that we own.
+        let r = unsafe {
+            libc::fallocate(
+                file.as_raw_fd(),
+                mode,
+                offset as libc::off_t,
+                length as libc::off_t,
+            )
+        };
+        match check(r) {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(source) => {
+                return Err(Error::Host {
+                    attempt: "give freed guest pages back",
+                    source,
+                });
+            }
+            Ok(()) => return Ok(()),
+        }
     }
 }
 

@@ -25,7 +25,7 @@ use kvm_bindings::{kvm_regs, kvm_sregs, kvm_xcrs};
 use kvm_ioctls::{SyncReg, VcpuExit, VcpuFd, VmFd};
 
 use crate::alarm::Alarm;
-use crate::error::{Error, Result, kvm};
+use crate::error::{Error, Result, again, kvm};
 use crate::host::Host;
 use crate::layout::*;
 use crate::memory::Memory;
@@ -122,7 +122,7 @@ pub(crate) struct Vcpu {
 impl Vcpu {
     pub fn new(host: &Host, vm: &VmFd) -> Result<Vcpu> {
         let entry = host.flavour().entry;
-        let mut fd = vm.create_vcpu(0).map_err(kvm("create the vCPU"))?;
+        let mut fd = again("create the vCPU", || vm.create_vcpu(0))?;
         fd.set_cpuid2(host.cpuid()).map_err(kvm("set CPUID"))?;
         let mut sregs = user_sregs(fd.get_sregs().map_err(kvm("read system registers"))?);
         sregs.cr4 |= cpu_bits(host);

@@ -4,7 +4,7 @@ use kvm_bindings::{KVM_MEM_READONLY, kvm_userspace_memory_region};
 
 use super::{Kind, Vm};
 use crate::dirty::{Run, push_run};
-use crate::error::{Error, Result, kvm};
+use crate::error::{Error, Result, again};
 use crate::layout::{FILES, LOW_END, PAGE};
 use crate::probe::Flush;
 
@@ -109,7 +109,7 @@ impl Vm {
         };
         // SAFETY: the host range is one of this machine's mappings; they live in `space`, which is dropped after the vCPU and
         // the machine's descriptor.
-        unsafe { self.fd.set_user_memory_region(region) }.map_err(kvm("give the machine memory"))?;
+        again("give the machine memory", || unsafe { self.fd.set_user_memory_region(region) })?;
         self.slots.push(region);
         Ok(())
     }
@@ -123,7 +123,7 @@ impl Vm {
                     ..*region
                 };
                 // SAFETY: as in `add_slot`: the same range, or none.
-                unsafe { self.fd.set_user_memory_region(region) }.map_err(kvm("rebuild a slot"))?;
+                again("rebuild a slot", || unsafe { self.fd.set_user_memory_region(region) })?;
             }
         }
         Ok(())
