@@ -62,6 +62,8 @@ export interface App {
   openMachines: (options: MachinesOptions) => Promise<Machines>
   /** Longest wait of a client's request for the start of its program, in milliseconds. */
   startWaitMs: number
+  /** Pause before the first new attempt to open machines that could not be opened. */
+  retryPauseMs: number
   /** Watches the files, while it serves in development. */
   hotReload: HotReload | undefined
 }

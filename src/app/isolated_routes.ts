@@ -27,6 +27,7 @@ import { recordSample, takeSample } from '../isolate/warmup_recorder.ts'
 import type { LoadedRoute, RouteTable } from '../router/load.ts'
 import type { App } from './app.ts'
 import { toHooks } from './isolated_events.ts'
+import { openLater } from './isolated_retry.ts'
 import { noIsolatedRoutes } from './isolated_state.ts'
 
 /** The handler of an isolated route; `method` is null for a mounted app. It never runs in the host. */
@@ -42,9 +43,14 @@ export function toIsolatedHandler(app: App, route: LoadedRoute, method: string |
 }
 
 async function runAfterStart(app: App, file: string, key: string, state: RequestState): Promise<Response> {
-  await awaitStart(app, file, state)
   const { isolated } = app
-  const handler = isolated.isolation?.handlers.get(key)
+  let work, handler
+  do {
+    work = startIsolated(app)
+    await awaitStart(app, file, state)
+    handler = isolated.isolation?.handlers.get(key)
+    // Other machines, or another table, came meanwhile: the handler may be there now.
+  } while (handler === undefined && work !== startIsolated(app))
   if (handler !== undefined) return await run(app, isolated.isolation!, handler, state)
   throw isolated.failures.get(file) ?? new HttpError(503, 'No virtual machine can run this handler here', {
     type: 'isolation-unavailable',
@@ -133,6 +139,7 @@ export async function closeIsolated(app: App): Promise<void> {
   const { isolated } = app
   isolated.stop.abort()
   isolated.line.drop()
+  await isolated.again
   await isolated.work
   if (isolated.isolation !== null) await closeIsolation(isolated.isolation)
   app.isolated = noIsolatedRoutes()
@@ -222,6 +229,7 @@ async function open(app: App): Promise<Isolation | null> {
     return await openIsolation(options, app.openMachines)
   } catch (error) {
     if (signal.aborted) return null
+    isolated.again = openAgain(app, options, error as Error)
     return await openElsewhere(app, options, error as Error)
   } finally {
     isolated.building = false
@@ -248,6 +256,32 @@ async function openElsewhere(app: App, options: IsolationOptions, error: Error):
   app.isolated.unavailable = error
   console.error(`mayfly: isolated routes answer 503 (isolation-unavailable): ${error.message}`)
   return null
+}
+
+/** Opens the machines as soon as they can be had, and moves the programs there. */
+async function openAgain(app: App, options: IsolationOptions, error: Error): Promise<void> {
+  const { isolated } = app
+  const { signal } = isolated.stop
+  // Requests are not to wait for a build of these.
+  const quiet = { ...options, onBuild: undefined }
+  const isolation = await openLater(
+    () => openIsolation(quiet, app.openMachines),
+    error,
+    signal,
+    app.retryPauseMs,
+  )
+  if (isolation === null) return
+  if (signal.aborted) return await closeIsolation(isolation)
+  console.error('mayfly: virtual machines can run here now, and isolated routes do')
+  isolated.work = (isolated.work ?? Promise.resolve()).then(async () => {
+    const former = isolated.isolation
+    // Who asks for a program from now on waits for its start there.
+    isolated.line.drop()
+    isolated.isolation = isolation
+    isolated.unavailable = null
+    if (isolated.table !== undefined) await follow(app, isolated.table)
+    if (former !== null) await closeIsolation(former)
+  })
 }
 
 function toIsolatedRoute({ file, path, pattern, methods, mount }: LoadedRoute): IsolatedRoute {

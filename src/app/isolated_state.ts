@@ -6,7 +6,7 @@ import type { RouteTable } from '../router/load.ts'
 export interface IsolatedRoutes {
   /** Opened with the first isolated route; null before, and where there can be none. */
   isolation: Isolation | null
-  /** Why no machine can run; it stays until the app is closed. */
+  /** Why no machine can run. */
   unavailable: Error | null
   /** Why a route is in no program, by file. */
   readonly failures: Map<string, Error>
@@ -17,6 +17,8 @@ export interface IsolatedRoutes {
   /** The table that the machines are to run, and the work on the latest one; undefined before the first. */
   table: RouteTable | undefined
   work: Promise<void> | undefined
+  /** The attempts to open machines that could not be opened; undefined where they could. Never rejects. */
+  again: Promise<void> | undefined
   /** The native library is compiling. */
   building: boolean
   /** Ends the build when the app is closed. */
@@ -33,6 +35,7 @@ export function noIsolatedRoutes(): IsolatedRoutes {
     line: new StartLine(),
     table: undefined,
     work: undefined,
+    again: undefined,
     building: false,
     stop: new AbortController(),
   }

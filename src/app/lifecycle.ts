@@ -56,6 +56,7 @@ export function createApp(options: ResolvedOptions): App {
     recorder: null,
     openMachines: openVirtualMachines,
     startWaitMs: 10_000,
+    retryPauseMs: 1000,
     hotReload: undefined,
   }
   bus.onChange = () => {

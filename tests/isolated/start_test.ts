@@ -50,6 +50,50 @@ Deno.test('a server says it at its start, before any request', async () => {
   assertStringIncludes(told[0], NO_KVM)
 })
 
+/** An opener that fails so many times. */
+function failingOpener(times: number, error: Error) {
+  const opener = {
+    calls: 0,
+    open: () => ++opener.calls > times ? Promise.resolve(new ScriptedMachines()) : Promise.reject(error),
+  }
+  return opener
+}
+
+for (const onUnavailable of ['refuse', 'worker'] as const) {
+  Deno.test(`machines that could not be opened are tried again, where the answer was to ${onUnavailable}`, async () => {
+    const opener = failingOpener(3, new Error('KVM opens, but its probe failed: EINTR'))
+    const site = createWorkerSite('limits', {
+      openMachines: opener.open,
+      retryPauseMs: 30,
+      isolate: { vms: 1, onUnavailable },
+    })
+    const told = await errorsOf(async () => {
+      // Pauses keep no process alive.
+      const alive = setInterval(() => {}, 1000)
+      const first = await site.ask('/quick')
+      assertEquals(first.status, onUnavailable === 'refuse' ? 503 : 200)
+      await site.app.isolated.again
+      await site.app.isolated.work
+      clearInterval(alive)
+      const { status, headers } = await site.ask('/quick')
+      assertEquals([status, headers.get('x-mayfly-isolation')], [200, null])
+      await site.close()
+    })
+    assertEquals(opener.calls, 4)
+    assertStringIncludes(told.at(-1)!, 'virtual machines can run here now')
+  })
+}
+
+Deno.test('an app that is closed tries no more', async () => {
+  const opener = failingOpener(Infinity, new Error('never'))
+  const site = createWorkerSite('limits', { openMachines: opener.open, retryPauseMs: 60_000, isolate: {} })
+  await errorsOf(async () => {
+    await site.ask('/quick')
+    await site.close()
+  })
+  assertEquals(opener.calls, 1)
+})
+
 Deno.test('a library that cannot be built is as good as none', async () => {
   const site = createWorkerSite('limits', {
     openMachines: () => Promise.reject(new NativeBuildError('Cannot build the virtual machines: no cargo')),

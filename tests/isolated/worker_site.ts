@@ -27,11 +27,12 @@ export interface WorkerSiteOptions extends RouterOptions {
   /** Default: rejects, as without KVM. */
   readonly openMachines?: App['openMachines']
   readonly startWaitMs?: number
+  readonly retryPauseMs?: number
 }
 
 /** An app over a folder, by its path or below `routes/`; with one process at a time unless told. */
 export function createWorkerSite(folder: string, options: WorkerSiteOptions = {}): WorkerSite {
-  const { middleware, openMachines, startWaitMs, ...router } = options
+  const { middleware, openMachines, startWaitMs, retryPauseMs, ...router } = options
   const app = createApp(resolveOptions({
     routesDir: folder.startsWith('/') ? folder : fromFileUrl(new URL(`./routes/${folder}`, import.meta.url)),
     viewsDir: fromFileUrl(new URL('./views', import.meta.url)),
@@ -41,6 +42,7 @@ export function createWorkerSite(folder: string, options: WorkerSiteOptions = {}
   }))
   app.openMachines = openMachines ?? (() => Promise.reject(new IsolationUnavailableError(NO_KVM)))
   if (startWaitMs !== undefined) app.startWaitMs = startWaitMs
+  if (retryPauseMs !== undefined) app.retryPauseMs = retryPauseMs
   if (middleware !== undefined) app.middleware.push({ covers: null, run: middleware })
   const events: LifecycleEvent[] = []
   subscribe(app.bus, '*', (event) => void events.push(event))

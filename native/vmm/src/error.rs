@@ -191,7 +191,11 @@ mod tests {
             let mut calls = 0;
             let result = again("try", || {
                 calls += 1;
-                if calls <= times { Err(kvm_ioctls::Error::new(errno)) } else { Ok(calls) }
+                if calls <= times {
+                    Err(kvm_ioctls::Error::new(errno))
+                } else {
+                    Ok(calls)
+                }
             });
             (result.ok(), calls)
         };

@@ -85,7 +85,9 @@ fn entry(host: &Host) -> Result<Entry> {
     };
     // SAFETY: the region is `memory`'s mapping, which outlives the machine: it is dropped at the end of this function, after
     // `vcpu` and `vm` (declared later).
-    again("give the probe machine memory", || unsafe { vm.set_user_memory_region(region) })?;
+    again("give the probe machine memory", || unsafe {
+        vm.set_user_memory_region(region)
+    })?;
     let mut vcpu = again("create the probe vCPU", || vm.create_vcpu(0))?;
     let cpuid = again("ask for CPUID", || {
         host.kvm().get_supported_cpuid(KVM_MAX_CPUID_ENTRIES)

@@ -109,7 +109,9 @@ impl Vm {
         };
         // SAFETY: the host range is one of this machine's mappings; they live in `space`, which is dropped after the vCPU and
         // the machine's descriptor.
-        again("give the machine memory", || unsafe { self.fd.set_user_memory_region(region) })?;
+        again("give the machine memory", || unsafe {
+            self.fd.set_user_memory_region(region)
+        })?;
         self.slots.push(region);
         Ok(())
     }
@@ -123,7 +125,9 @@ impl Vm {
                     ..*region
                 };
                 // SAFETY: as in `add_slot`: the same range, or none.
-                again("rebuild a slot", || unsafe { self.fd.set_user_memory_region(region) })?;
+                again("rebuild a slot", || unsafe {
+                    self.fd.set_user_memory_region(region)
+                })?;
             }
         }
         Ok(())
