@@ -4,7 +4,9 @@
  */
 import { fromFileUrl } from '@std/path'
 import { ProgramError, runBuild } from './compiler.ts'
-import { containIn, type Containment, refusalOf } from './containment.ts'
+import { containIn, refusalOf } from './containment.ts'
+import { readCompilerOptions, toCompilation } from './compiler_options.ts'
+import type { FileModules } from './file_modules.ts'
 import type { IsolateRuntime } from './options.ts'
 import { ENTRY_NAMESPACE, resolverPlugin } from './resolver.ts'
 
@@ -70,6 +72,7 @@ import ${toGuestImport('prelude.ts')}
 export { awaitProgram } from ${toGuestImport('load.ts')}
 export { exercise, serve } from ${toGuestImport('serve.ts')}
 export * from ${toGuestImport('facade.ts')}
+export * from ${toGuestImport('modules.ts')}
 `
   const known = bundled.get(runtime)
   if (known !== undefined) return known
@@ -91,18 +94,19 @@ export async function bundleProgram(input: BundleInput): Promise<Bundle> {
     const refusal = await refusalOf(containment, file)
     if (refusal !== null) throw new ProgramError(`route file: ${refusal}`, { file, line: 1, column: 1 })
   }
-  return await build(input.runtime, toEntry(input), containment)
+  const options = await readCompilerOptions(input.root, containment.project)
+  return await build(input.runtime, toEntry(input), { runtime: input.runtime, containment, options })
 }
 
-/** `containment` as {@link resolverPlugin} takes it. */
+/** `files` as {@link resolverPlugin} takes it. */
 async function build(
   runtime: IsolateRuntime,
   entry: string,
-  containment: Containment | null,
+  files: FileModules | null,
 ): Promise<Bundle> {
   const { outputFiles, metafile } = await runBuild('bundle isolated handlers', {
     entryPoints: [ENTRY],
-    plugins: [resolverPlugin(entry, `./${RUNTIME_FILE}`, runtime, containment)],
+    plugins: [resolverPlugin(entry, `./${RUNTIME_FILE}`, runtime, files)],
     bundle: true,
     write: false,
     metafile: true,
@@ -112,7 +116,7 @@ async function build(
     sourcemap: 'external',
     sourcesContent: false,
     ...TARGETS[runtime],
-    jsx: 'automatic',
+    ...(files === null ? {} : toCompilation(files.options)),
   }, toShown)
   const [map, code] = outputFiles[0].path.endsWith('.map') ? outputFiles : outputFiles.toReversed()
   return {

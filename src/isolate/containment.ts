@@ -49,16 +49,19 @@ export async function refusalOf(containment: Containment, path: string): Promise
 const SOURCE_MAP = /(?<=\/[/*][#@]\s*)sourceMappingURL=(\S*)/g
 
 /**
- * The text of a module without its comments that name a source map which may not be read; null where there is none. Its length is the
- * same: esbuild reads the maps that it finds.
+ * The text of a module without its comments that name a source map which may not be read. Its length is the same: esbuild reads the
+ * maps that it finds.
  */
-export async function withoutForeignMaps(containment: Containment, path: string): Promise<string | null> {
-  const text = await Deno.readTextFile(path)
+export async function withoutForeignMaps(
+  containment: Containment,
+  path: string,
+  text: string,
+): Promise<string> {
   const foreign = new Set<number>()
   for (const { 1: url, index } of text.matchAll(SOURCE_MAP)) {
     if (!await isOwnMap(containment, dirname(path), url)) foreign.add(index)
   }
-  if (foreign.size === 0) return null
+  if (foreign.size === 0) return text
   return text.replace(
     SOURCE_MAP,
     (found, _, index) => foreign.has(index) ? found.replace('=', ' ') : found,

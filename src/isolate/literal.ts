@@ -1,4 +1,5 @@
 /** Reads `export const isolated = …` from a source, without running it. */
+import { withEitherDecorators } from '../compiler/decorators.ts'
 import { type Place, ProgramError, runTransform } from './compiler.ts'
 import { evaluateLiteral, LiteralError } from './literal_value.ts'
 import { originalPosition, parseSourceMap } from './source_map.ts'
@@ -20,13 +21,16 @@ const EXPORTED = /\nexport \{\n(?: {2}.*\n)*? {2}isolated,?\n(?: {2}.*\n)*\};\n$
 export async function readIsolated(file: string, path: string, source: string): Promise<unknown> {
   const loader = path.slice(path.lastIndexOf('.') + 1).replace(/^m([jt]s)$/, '$1')
   const what = `read the isolation options of '${file}'`
-  const { code, map } = await runTransform(what, source, {
-    loader,
-    sourcefile: file,
-    sourcemap: 'external',
-    jsx: 'automatic',
-    supported: { 'template-literal': false },
-  })
+  const { code, map } = await withEitherDecorators((tsconfigRaw) =>
+    runTransform(what, source, {
+      loader,
+      sourcefile: file,
+      sourcemap: 'external',
+      jsx: 'automatic',
+      supported: { 'template-literal': false },
+      tsconfigRaw,
+    })
+  )
   const found = [...code.matchAll(DECLARATION)]
   if (found.length !== 1 || !EXPORTED.test(code)) {
     throw new ProgramError(

@@ -1,5 +1,5 @@
 /** The resolver of the bundler: what a module of the guest may import, and where it lies. */
-import { dirname, extname, toFileUrl } from '@std/path'
+import { toFileUrl } from '@std/path'
 import type { PluginBuild, ResolveArguments, ResolveResult } from './compiler.ts'
 import {
   cacheModule,
@@ -13,9 +13,11 @@ import {
   toBuiltin,
   toPath,
 } from './deno_resolve.ts'
-import { admitPackage, type Containment, refusalOf, withoutForeignMaps } from './containment.ts'
+import { admitPackage, type Containment } from './containment.ts'
+import { type FileModules, loadFiles, REQUIRED_NAMESPACE } from './file_modules.ts'
 import { isFile } from './files.ts'
-import { addOnModule, isAddOn, MISSING_NAMESPACE, missingModule } from './missing_module.ts'
+import { MISSING_NAMESPACE, missingModule } from './missing_module.ts'
+import { REQUIRED_MODULE, SCOPE_MODULE } from './module_scope.ts'
 import type { IsolateRuntime } from './options.ts'
 
 /** Namespace of the entry that {@link resolverPlugin} is given. */
@@ -23,34 +25,27 @@ export const ENTRY_NAMESPACE = 'mayfly'
 const REMOTE_NAMESPACE = 'remote'
 const BUILTIN_NAMESPACE = 'builtin'
 
+/** Module of the guest's functions that {@link SCOPE_MODULE} names. */
+const SCOPE_NAMESPACE = 'scope'
+/** `node:module` with a `createRequire` that knows the bundle. */
+const NODE_MODULE_NAMESPACE = 'node-module'
+
 const FACADE_NAMESPACE = 'facade'
 /** What `guest/facade.ts` exports, types left out; a test compares them. */
 export const FACADE_NAMES: readonly string[] = ['HttpError']
 /** Mayfly's own entry is another one inside a guest: what the guest's own file gives of it. */
 const OWN_ENTRY = new URL('../../mod.ts', import.meta.url).href
-/** How esbuild reads files that may name a source map, by extension. */
-const SOURCE_LOADERS: Readonly<Record<string, string>> = {
-  '.js': 'js',
-  '.cjs': 'js',
-  '.mjs': 'js',
-  '.jsx': 'jsx',
-  '.ts': 'ts',
-  '.cts': 'ts',
-  '.mts': 'ts',
-  '.tsx': 'tsx',
-  '.css': 'css',
-}
-
 /**
  * A plugin that resolves as Deno does; `entry` is the text of the entry module, and `runtime` how the guest's file is imported, which
- * stays a file of its own. `kind` is what runs it. Files outside of `containment` are refused; null is for Mayfly's own modules.
+ * stays a file of its own. `kind` is what runs it. `files` says how files are taken in; null is for Mayfly's own modules, which esbuild reads.
  */
 export function resolverPlugin(
   entry: string,
   runtime: string,
   kind: IsolateRuntime,
-  containment: Containment | null,
+  files: FileModules | null,
 ): { name: string; setup(build: PluginBuild): void } {
+  const containment = files === null ? null : files.containment
   const remote: RemoteModules = { modules: new Map(), redirects: new Map() }
   return {
     name: 'mayfly',
@@ -67,7 +62,8 @@ export function resolverPlugin(
           return result
         } catch (error) {
           const reason = reasonOf(error)
-          if (await isOptional(args)) {
+          const isBuiltin = toBuiltin(args.path) !== null
+          if (!isBuiltin && await isOptional(args)) {
             return { path: args.path, namespace: MISSING_NAMESPACE, pluginData: { kind: args.kind, reason } }
           }
           return { errors: [{ text: `import '${args.path}': ${reason}` }] }
@@ -77,10 +73,20 @@ export function resolverPlugin(
         const { kind, reason } = pluginData as { kind: string; reason: string }
         return { contents: missingModule(path, kind, reason), loader: 'js' }
       })
-      if (containment !== null) containFiles(build, containment)
+      if (files !== null) loadFiles(build, files)
       build.onLoad({ filter: /.*/, namespace: ENTRY_NAMESPACE }, () => ({ contents: entry, loader: 'js' }))
       build.onLoad({ filter: /.*/, namespace: FACADE_NAMESPACE }, () => ({
         contents: `export { ${FACADE_NAMES.join(', ')} } from ${JSON.stringify(runtime)}`,
+        loader: 'js',
+      }))
+      build.onLoad({ filter: /.*/, namespace: SCOPE_NAMESPACE }, () => ({
+        contents: `export { describeModule, rememberModules } from ${JSON.stringify(runtime)}`,
+        loader: 'js',
+      }))
+      build.onLoad({ filter: /.*/, namespace: NODE_MODULE_NAMESPACE }, () => ({
+        contents: `export * from 'node:module'
+export { default } from 'node:module'
+export { createRequire } from ${JSON.stringify(runtime)}`,
         loader: 'js',
       }))
       build.onLoad({ filter: /.*/, namespace: REMOTE_NAMESPACE }, ({ path }) => {
@@ -93,23 +99,6 @@ export function resolverPlugin(
       }))
     },
   }
-}
-
-/** Looks at each file before esbuild reads it, however its path was found. */
-function containFiles(build: PluginBuild, containment: Containment): void {
-  build.onLoad({ filter: /.*/, namespace: 'file' }, async ({ path, with: attributes }) => {
-    try {
-      const refusal = await refusalOf(containment, path)
-      if (refusal !== null) throw new Error(refusal)
-      if (isAddOn(path)) return { contents: addOnModule(path), loader: 'js' }
-      const loader = attributes.type === undefined ? SOURCE_LOADERS[extname(path)] : undefined
-      if (loader === undefined) return undefined
-      const contents = await withoutForeignMaps(containment, path)
-      return contents === null ? undefined : { contents, loader, resolveDir: dirname(path) }
-    } catch (error) {
-      return { errors: [{ text: `import of ${path}: ${reasonOf(error)}` }] }
-    }
-  })
 }
 
 /** Passed on to esbuild's own resolver. */
@@ -134,7 +123,7 @@ async function resolveOptional(
 }
 
 function isOwn({ namespace }: ResolveArguments): boolean {
-  return namespace === ENTRY_NAMESPACE || namespace === FACADE_NAMESPACE
+  return [ENTRY_NAMESPACE, FACADE_NAMESPACE, SCOPE_NAMESPACE, NODE_MODULE_NAMESPACE].includes(namespace)
 }
 
 function reasonOf(error: unknown): string {
@@ -154,8 +143,13 @@ async function resolveArguments(
   const { path: specifier, importer, namespace, kind } = args
   if (kind === 'entry-point') return { path: specifier, namespace: ENTRY_NAMESPACE }
   if (namespace === ENTRY_NAMESPACE) return { path: specifier }
+  if (specifier === SCOPE_MODULE) return { path: specifier, namespace: SCOPE_NAMESPACE }
+  if (specifier === REQUIRED_MODULE) return { path: importer, namespace: REQUIRED_NAMESPACE }
+  if (kind === 'require-resolve') return { path: specifier, external: true }
   const builtin = toBuiltin(specifier)
   if (builtin !== null) {
+    const isOwnModule = builtin === 'node:module' && namespace !== NODE_MODULE_NAMESPACE
+    if (isOwnModule && kind !== 'require-call') return { path: builtin, namespace: NODE_MODULE_NAMESPACE }
     // A package's require gives the module itself, which no import statement can.
     return kind === 'require-call'
       ? { path: builtin, namespace: BUILTIN_NAMESPACE }
@@ -169,6 +163,8 @@ async function resolveArguments(
     return await toResult(resolution, url)
   }
   const isPath = /^(?:\.{0,2}\/|\.{1,2}$|file:)/.test(specifier)
+  // As Node has it: extensions may be left out, and folders named.
+  if (isPath && kind === 'require-call') return undefined
   if (await isPackageFile(importer)) {
     // Packages may leave out extensions and name folders: esbuild knows how.
     if (isPath) return undefined

@@ -1,3 +1,4 @@
+import { withEitherDecorators } from '../compiler/decorators.ts'
 import { type Stoppable, useEsbuild } from '../compiler/esbuild.ts'
 import { SourceError } from './load_error.ts'
 import { isMethod, type Method } from './methods.ts'
@@ -107,18 +108,20 @@ async function isConstantFalse(path: string, text: string): Promise<boolean> {
 
 async function build(path: string, options: Record<string, unknown>): ReturnType<Esbuild['build']> {
   try {
-    return await useEsbuild((esbuild: Esbuild) =>
-      esbuild.build({
-        ...options,
-        format: 'esm',
-        target: 'esnext',
-        jsx: 'preserve',
-        treeShaking: true,
-        write: false,
-        metafile: true,
-        logLevel: 'silent',
-        tsconfigRaw: '{}',
-      })
+    return await withEitherDecorators((tsconfigRaw) =>
+      useEsbuild((esbuild: Esbuild) =>
+        esbuild.build({
+          ...options,
+          format: 'esm',
+          target: 'esnext',
+          jsx: 'preserve',
+          treeShaking: true,
+          write: false,
+          metafile: true,
+          logLevel: 'silent',
+          tsconfigRaw,
+        })
+      )
     )
   } catch (error) {
     const [first] = (error as { errors?: BuildMessage[] }).errors ?? []

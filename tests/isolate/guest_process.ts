@@ -54,7 +54,9 @@ export async function withRoutes(
 
 /** Routes of the files in a folder: pattern and methods as their text shows them. */
 export function toRoutes(folder: string, files: Readonly<Record<string, string>>): IsolatedRoute[] {
-  return Object.entries(files).filter(([name]) => !/^_|^node_modules\//.test(name)).map(([name, text]) => ({
+  return Object.entries(files).filter(([name]) => !/^_|^node_modules\/|^deno\.json$/.test(name)).map((
+    [name, text],
+  ) => ({
     file: name,
     path: join(folder, name),
     pattern: `/${name.replace(/\.\w+$/, '').replaceAll('.', '/')}`,

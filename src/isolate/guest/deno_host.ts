@@ -4,6 +4,7 @@ import { installEnvironment } from './deno_environment.ts'
 import { explainImport, installAdvice } from './deno_errors.ts'
 import { createFrames } from './frames.ts'
 import { type GuestHost, setHost } from './host.ts'
+import { createRequire } from './modules.ts'
 
 // Kept here: the first is fd 1, and `Deno.stdout` leads to fd 2 afterwards.
 const { stdout, stdin, stderr } = Deno
@@ -91,4 +92,16 @@ function nothing(): void {}
 
 installEnvironment()
 installAdvice()
+/** Modules of CommonJS, and those that make a `require` of their own, find what the bundle has. */
+function installRequire(): void {
+  const { process } = globalThis as unknown as { process: { getBuiltinModule(name: string): object } }
+  Object.assign(process.getBuiltinModule('node:module'), { createRequire })
+  Object.defineProperty(globalThis, 'require', {
+    value: createRequire('/program.js'),
+    configurable: true,
+    writable: true,
+  })
+}
+
+installRequire()
 setHost(denoHost)
