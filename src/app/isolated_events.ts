@@ -3,7 +3,8 @@ import type { EventBus } from '../events/bus.ts'
 import type { IsolateMetadata } from '../events/kinds.ts'
 import type { IsolationHooks } from '../isolate/isolation.ts'
 import type { Completion } from '../isolate/machines.ts'
-import type { Program } from '../isolate/program.ts'
+import { nameHandler, type Program } from '../isolate/program.ts'
+import { describeShape } from '../isolate/request_shape.ts'
 
 /** Makes events of what the isolation tells. */
 export function toHooks(bus: EventBus): IsolationHooks {
@@ -14,6 +15,31 @@ export function toHooks(bus: EventBus): IsolationHooks {
     residue: (program, handlers) => {
       emit(bus, 'isolate:residue', { ...nameOf(program), handlers })
       if (handlers.length > 0) tellResidue(handlers)
+    },
+    unsettled: (program, { handler, shape, warmUs, runUs }) => {
+      const name = nameHandler(program, handler)
+      emit(bus, 'isolate:unsettled', {
+        ...nameOf(program),
+        handler: name,
+        warmMicros: warmUs,
+        trialMicros: runUs,
+      })
+      console.error(
+        `mayfly: ${name} is not warm: ${shape} took ${toMs(warmUs)} at the end of its warm-up and ${
+          toMs(runUs)
+        } ` +
+          `after the snapshot; ${ADVICE}`,
+      )
+    },
+    cold: (program, handler, { shape, runUs, trialUs }) => {
+      const name = nameHandler(program, handler)
+      const figures = { runMicros: runUs, trialMicros: trialUs, shape }
+      emit(bus, 'isolate:cold', { ...nameOf(program), handler: name, ...figures })
+      console.error(
+        `mayfly: ${name} is slow for ${describeShape(shape)}: ${toMs(runUs)} at best, ${
+          toMs(trialUs)
+        } in its trial; ${ADVICE}`,
+      )
     },
     rejected: (program, limit) => emit(bus, 'isolate:rejected', { ...nameOf(program), limit }),
     complete: (program, completion) => {
@@ -34,6 +60,14 @@ export function toHooks(bus: EventBus): IsolationHooks {
       emit(bus, 'isolate:denied', { ...toMetadata(program, completion), ...denied })
     },
   }
+}
+
+/** What to do about a handler that is not warm for what it is asked. */
+const ADVICE =
+  'give it requests like the real ones as its warmup: isolate.recordWarmup writes them down in development'
+
+function toMs(us: number): string {
+  return `${(us / 1000).toPrecision(2)} ms`
 }
 
 /** A fresh machine and a warm one gave one request different answers. */

@@ -44,6 +44,19 @@ export interface WorkerMetadata {
   readonly queueDepth?: number
 }
 
+/** What kind of request one is, without any of its values. */
+export interface IsolatedRequestShape {
+  readonly method: string
+  /** The route's pattern; an app's mount with `/*`. */
+  readonly path: string
+  /** Names of query parameters. */
+  readonly query: readonly string[]
+  /** Content type without parameters, '' without one. */
+  readonly type: string
+  /** Size of the body, rounded up: 0, 1 KiB, 16 KiB, 256 KiB, 4 MiB or Infinity, in bytes. */
+  readonly bodyBytes: number
+}
+
 /** Something that happened to the virtual machines. Micros are microseconds. */
 export interface IsolateMetadata {
   readonly program: string
@@ -66,6 +79,13 @@ export interface IsolateMetadata {
   readonly call?: string
   /** How often it was, in the one request. */
   readonly times?: number
+  /** The handler that `isolate:cold` and `isolate:unsettled` are about: `GET routes/users.ts`. */
+  readonly handler?: string
+  /** Its quickest run in the trial before it took requests, and at the end of its warm-up. */
+  readonly trialMicros?: number
+  readonly warmMicros?: number
+  /** What kind of request it is about, without its values. */
+  readonly shape?: IsolatedRequestShape
   /** The handlers whose answers show what the warm-up left, of `isolate:residue`. */
   readonly handlers?: readonly string[]
   /** The option whose limit was met (`timeoutMs`, `threads`), or words. */
@@ -110,6 +130,8 @@ export interface LifecycleEventMap {
   'isolate:ready': IsolateMetadata
   'isolate:drop': IsolateMetadata
   'isolate:residue': IsolateMetadata
+  'isolate:unsettled': IsolateMetadata
+  'isolate:cold': IsolateMetadata
   'isolate:complete': IsolateMetadata
   'isolate:timeout': IsolateMetadata
   'isolate:memory': IsolateMetadata
@@ -168,6 +190,8 @@ export const LIFECYCLE_KINDS: readonly LifecycleKind[] = Object.freeze(
     'isolate:ready',
     'isolate:drop',
     'isolate:residue',
+    'isolate:unsettled',
+    'isolate:cold',
     'isolate:complete',
     'isolate:timeout',
     'isolate:memory',

@@ -11,13 +11,14 @@ import { toPrintable } from '../errors/printable.ts'
 import { toLoadSpec } from './base.ts'
 import { BootError } from './ffi/errors.ts'
 import type { NativeLibrary } from './ffi/library.ts'
-import { NativeProgram, type Trial } from './ffi/native_program.ts'
+import { NativeProgram } from './ffi/native_program.ts'
 import type { WarmupFrame } from './ffi/spec.ts'
 import type { BeforeSnapshotHead, DescribeHead } from './message.ts'
 import { nameHandler, type Program } from './program.ts'
 import { createSeed, encodeControl } from './request_frame.ts'
 import { decodeHookAnswer } from './response_frame.ts'
 import { toHostError } from './stack.ts'
+import { type HandlerTrial, isWarm } from './trial.ts'
 import type { Warmup } from './warmup.ts'
 import { HEADER_MAX } from './wire.ts'
 
@@ -28,6 +29,8 @@ export interface WarmProgram {
   readonly bootMs: number
   /** Whether its requests run in a fork as they did at the end of the warm-up. */
   readonly settled: boolean
+  /** How its handlers ran in a fork. */
+  readonly trials: readonly HandlerTrial[]
   /** What its modules drew from. */
   readonly seed: string
 }
@@ -41,10 +44,6 @@ const WARMUP_MS = 20_000
 const INTERPRETED_RUNS = 2
 /** How many times longer the second warm-up is. */
 const LONGER = 3
-/** A run in a fork is as warm as before within this factor, and this many microseconds for what a fork costs. */
-const SETTLED_FACTOR = 1.5
-const SETTLED_US = 60
-
 /**
  * Loads a program into its base. A handler that ends it in its warm-up, or does not come to an end, starts cold and is told of on standard error.
  * Rejects with `BootError`, `IsolationUnavailableError` or `NativeError`.
@@ -57,12 +56,12 @@ export async function bootWarm(
   const begin = performance.now()
   const seed = createSeed()
   const first = await bootSurvivors(library, base, plan, seed, plan.warmup, 1)
-  let { native } = first
-  if (!isSettled(native)) {
+  let { native, trials } = first
+  if (!trials.every(isWarm)) {
     await native.close()
-    native = (await bootSurvivors(library, base, plan, seed, first.warmup, LONGER)).native
+    ;({ native, trials } = await bootSurvivors(library, base, plan, seed, first.warmup, LONGER))
   }
-  return { native, bootMs: performance.now() - begin, settled: isSettled(native), seed }
+  return { native, bootMs: performance.now() - begin, settled: trials.every(isWarm), trials, seed }
 }
 
 /** Loads a program into its base and warms nothing up; its modules draw from `seed`. Rejects as {@link bootWarm} does. */
@@ -83,7 +82,7 @@ async function bootSurvivors(
   seed: string,
   given: readonly Warmup[],
   times: number,
-): Promise<{ native: NativeProgram; warmup: readonly Warmup[] }> {
+): Promise<{ native: NativeProgram; warmup: readonly Warmup[]; trials: readonly HandlerTrial[] }> {
   let warmup = given
   for (;;) {
     const steps = toSteps(plan, warmup, times)
@@ -96,7 +95,7 @@ async function bootSurvivors(
       }
       const native = await NativeProgram.boot(library, spec)
       const failed = warmup.length === 0 ? undefined : failedHook(plan, native, steps.length - 1)
-      if (failed === undefined) return { native, warmup }
+      if (failed === undefined) return { native, warmup, trials: toTrials(native, steps) }
       console.error(`mayfly: ${failed}; it starts without a warm-up, of which nothing may stay`)
       await native.close()
       warmup = []
@@ -125,7 +124,16 @@ function failedHook(plan: Program, native: NativeProgram, index: number): string
 /** One frame of the warm-up, and whose it is; null for the program's own. */
 interface Step {
   readonly handler: number | null
+  /** The request's shape, for one that is tried out. */
+  readonly tried: string | null
   readonly frame: WarmupFrame
+}
+
+function toTrials({ report }: NativeProgram, steps: readonly Step[]): HandlerTrial[] {
+  return report.trials.map(({ entry, warmUs, runUs }) => {
+    const { handler, tried } = steps[entry]
+    return { handler: handler!, shape: tried!, warmUs, runUs }
+  })
 }
 
 /** The whole warm-up: the description, each handler's requests in turn, and the application's own last word. */
@@ -134,12 +142,13 @@ function toSteps(plan: Program, warmup: readonly Warmup[], times: number): Step[
   const timeoutMs = plan.options.timeoutMs + COLD_MS
   const isCompiled = plan.options.runtime === 'deno'
   const requests = warmup.map((entry): Step => {
-    const { handler, frame, count } = entry
+    const { handler, frame, count, tried } = entry
     const own = handlers.get(handler)!
     const handlerMs = times * Math.min(HANDLER_MS, WARMUP_MS / handlers.size)
     const budgetMs = Math.ceil(handlerMs / own.length)
     const runs = isCompiled ? count * times : Math.min(count, INTERPRETED_RUNS)
-    return { handler, frame: { frame, runs, group: 1, rehearse: entry === own[0], timeoutMs, budgetMs } }
+    const rehearse = tried !== null
+    return { handler, tried, frame: { frame, runs, group: 1, rehearse, timeoutMs, budgetMs } }
   })
   return [
     toControl({ control: 'describe' }, 0),
@@ -151,14 +160,5 @@ function toSteps(plan: Program, warmup: readonly Warmup[], times: number): Step[
 /** A frame of the program's own, whose answer is read after the boot. */
 function toControl(head: DescribeHead | BeforeSnapshotHead, group: number, timeoutMs?: number): Step {
   const frame = { frame: encodeControl(head), runs: 1, group, tell: true }
-  return { handler: null, frame: timeoutMs === undefined ? frame : { ...frame, timeoutMs } }
-}
-
-function isSettled({ report }: NativeProgram): boolean {
-  return report.trials.every(isWarm)
-}
-
-/** Whether a fork does nothing that the warm-up had done already. */
-export function isWarm({ warmUs, runUs }: Pick<Trial, 'warmUs' | 'runUs'>): boolean {
-  return runUs <= warmUs * SETTLED_FACTOR + SETTLED_US
+  return { handler: null, tried: null, frame: timeoutMs === undefined ? frame : { ...frame, timeoutMs } }
 }

@@ -13,6 +13,7 @@ import type { Awaitable } from '../context/types.ts'
 import { HttpError } from '../errors/http_error.ts'
 import { toPrintable } from '../errors/printable.ts'
 import { toResponse } from './answer_to_context.ts'
+import { type ColdFinding, type ColdWatch, createColdWatch, findCold, isNotable } from './cold_watch.ts'
 import { toGuestFrame } from './context_to_guest.ts'
 import { NativeBuildError } from './ffi/cargo_build.ts'
 import { ClosedError, IsolationUnavailableError, QueueFullError } from './ffi/errors.ts'
@@ -22,12 +23,17 @@ import { type Denied, deniedOf, type Ending, endingOf, outcomeError, outputEndin
 import { type Group, planProgram, type Program } from './program.ts'
 import { AnswerError, decodeDescription, decodeResponse } from './response_frame.ts'
 import { toHostError } from './stack.ts'
+import { type HandlerTrial, isWarm } from './trial.ts'
 import { FrameError, HEADER_MAX } from './wire.ts'
 
 /** What the isolation tells of itself; hooks must not throw. Times are in the unit that their names end with. */
 export interface IsolationHooks {
   boot?: (program: Program) => void
   ready?: (program: Program, how: Readiness) => void
+  /** After it, for each trial in which a handler ran slower than at the end of its warm-up. */
+  unsettled?: (program: Program, trial: HandlerTrial) => void
+  /** Requests of one shape stay slower than the trial of their handler promised; told once for each shape. */
+  cold?: (program: Program, handler: number, finding: ColdFinding) => void
   /** Every request that came out of a machine, with how it ended, once its machine is reset: often after its answer. */
   complete?: (program: Program, completion: Completion) => void
   /** After it, for one whose machine was lost in the request or in the reset, and is made anew. */
@@ -77,6 +83,7 @@ export interface IsolatedHandler {
   readonly index: number
   /** What its module threw when the program booted. */
   readonly error: Error | undefined
+  readonly watch: ColdWatch
 }
 
 /** Names a handler across programs; `method` is null for a mounted app. */
@@ -202,6 +209,10 @@ function take(
   if (completion.log.length > 0) writeLog(handler, completion)
   const wasDenied = completion.denials.length > 0 || completion.logDropped > 0
   if (wasDenied || completion.outcome !== 'answered') return takeUnusual(hooks, plan, ctx, completion)
+  if (isNotable(handler.watch, completion.runUs)) {
+    const finding = findCold(handler.watch, ctx, completion.runUs)
+    if (finding !== null) hooks.cold?.(plan, handler.index, finding)
+  }
   return toAnswer(hooks, plan, ctx, completion)
 }
 
@@ -313,8 +324,9 @@ function submitAgain(
 async function boot({ options, machines }: Isolation, plan: Program): Promise<RunningProgram> {
   options.hooks.boot?.(plan)
   const booted = await machines.boot(plan)
-  const { bootMs, loadMs, settled } = booted
+  const { bootMs, loadMs, settled, trials = [] } = booted
   options.hooks.ready?.(plan, { bootMs, ...(loadMs === undefined ? {} : { loadMs }), settled })
+  for (const trial of trials) if (!isWarm(trial)) options.hooks.unsettled?.(plan, trial)
   return { plan, booted }
 }
 
@@ -331,6 +343,7 @@ function toRouteError({ options: { runtime } }: Program, error: Error): Error {
 /** The handlers of a program, with the errors of those whose modules failed. */
 function describeHandlers(program: RunningProgram): IsolatedHandler[] {
   const { plan, booted } = program
+  const { trials = [] } = booted
   const limits = { header: HEADER_MAX, body: HEADER_MAX }
   const described = decodeDescription(booted.description, limits).handlers
   return plan.handlers.map(({ route, method }, index) => {
@@ -340,6 +353,11 @@ function describeHandlers(program: RunningProgram): IsolatedHandler[] {
       program,
       index,
       error: error === undefined ? undefined : toHostError(plan.stacks, error),
+      watch: createColdWatch(
+        route.pattern,
+        method === null,
+        trials.filter(({ handler }) => handler === index),
+      ),
     }
   })
 }

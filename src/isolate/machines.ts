@@ -2,6 +2,7 @@
 import type { Awaitable } from '../context/types.ts'
 import type { NativeCompletion, SubmitOptions } from './ffi/native_pool.ts'
 import type { Program } from './program.ts'
+import type { HandlerTrial } from './trial.ts'
 
 /** A request that is done, however it ended. */
 export type Completion = NativeCompletion
@@ -43,6 +44,8 @@ export interface Readiness {
 export interface BootedProgram extends Readiness {
   /** Frame that answers `describe`. */
   readonly description: Uint8Array<ArrayBuffer>
+  /** How its handlers ran in a fork of it; undefined where there is none. */
+  readonly trials?: readonly HandlerTrial[]
 }
 
 /** A pool of what runs programs. */

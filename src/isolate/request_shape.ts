@@ -1,21 +1,13 @@
 /** What kind of request one is, without any of its values: for events, logs, and to tell recorded requests apart. */
+import type { IsolatedRequestShape } from '../events/kinds.ts'
 
-/** The shape of a request. Requests of one shape take the same way through most handlers. */
-export interface RequestShape {
-  readonly method: string
-  /** The route's pattern; an app's mount with `/*`. */
-  readonly path: string
-  /** Names of query parameters, each once, sorted, percent-encoded; 16 at most. */
-  readonly query: readonly string[]
-  /** Content type without parameters, '' without one. */
-  readonly type: string
-  /** Size of the body: 0, or the least of 1 KiB, 16 KiB, 256 KiB, 4 MiB and Infinity that holds it, in bytes. */
-  readonly bodyBytes: number
-}
+/** The shape of a request. Requests of one shape take the same way through most handlers. `path` may be an app's own, {@link withoutIds}. */
+export type RequestShape = IsolatedRequestShape
 
 const SIZES: readonly number[] = [0, 1 << 10, 16 << 10, 256 << 10, 4 << 20]
 const MOST_NAMES = 16
 const LONGEST_NAME = 64
+const LONGEST_PATH = 256
 /** Longest part of a query that is looked at, in characters. */
 const LONGEST_QUERY = 4096
 
@@ -40,6 +32,12 @@ export function mediaType(header: string | null | undefined): string {
 /** The class of a body's size, see {@link RequestShape.bodyBytes}. */
 export function sizeClass(bytes: number): number {
   return SIZES.find((size) => bytes <= size) ?? Infinity
+}
+
+/** The path of an app's request, with `*` for what looks like somebody's number or key; cut at 256 characters. */
+export function withoutIds(path: string): string {
+  const segments = path.slice(0, LONGEST_PATH).split('/')
+  return segments.map((segment) => /\d|%/.test(segment) || segment.length > 24 ? '*' : segment).join('/')
 }
 
 /** In one line: `POST /users/[id]?page&sort, application/json, body up to 1 KiB`. */

@@ -17,6 +17,7 @@ import type { NativeProgram } from './ffi/native_program.ts'
 import type { BootedProgram, MachinesOptions } from './machines.ts'
 import type { Program } from './program.ts'
 import { findResidue } from './residue.ts'
+import type { HandlerTrial } from './trial.ts'
 
 /** How long a look for residue waits for boots, before it asks again. */
 const LOOK_MS = 50
@@ -31,6 +32,7 @@ export class SnapshotProgram implements BootedProgram {
   readonly bootMs: number
   readonly loadMs: number
   readonly settled: boolean
+  readonly trials: readonly HandlerTrial[]
   /** Null while it is dropped. */
   native: NativeProgram | null
   /** Grows with each use of any program. */
@@ -38,7 +40,7 @@ export class SnapshotProgram implements BootedProgram {
   retired = false
   loading: Promise<NativeProgram> | null = null
 
-  constructor(plan: Program, base: HeldBase, { native, bootMs, settled }: WarmProgram) {
+  constructor(plan: Program, base: HeldBase, { native, bootMs, settled, trials }: WarmProgram) {
     this.plan = plan
     this.base = base
     this.native = native
@@ -46,6 +48,7 @@ export class SnapshotProgram implements BootedProgram {
     this.bootMs = bootMs
     this.loadMs = native.report.bootUs / 1000
     this.settled = settled
+    this.trials = trials
   }
 }
 

@@ -4,9 +4,10 @@ import { DEFAULT_WARMUP } from './options.ts'
 import { matchPath, sampleAppPath } from './path_pattern.ts'
 import { createSeed, encodeRequest } from './request_frame.ts'
 import { type HintedRoute, NO_HINTS, type RequestHints } from './request_hints.ts'
+import { describeShape } from './request_shape.ts'
 import type { Body } from './warmup_body.ts'
 import { type Client, CLIENTS, PROBE_CLIENT } from './warmup_clients.ts'
-import { toEntryBody, type WarmupRequest } from './warmup_request.ts'
+import { entryShape, toEntryBody, type WarmupRequest } from './warmup_request.ts'
 
 /** A handler that is to be warmed up. */
 export interface WarmupTarget {
@@ -22,11 +23,15 @@ export interface Warmup {
   readonly handler: number
   readonly frame: Uint8Array<ArrayBuffer>
   readonly count: number
+  /** The request's shape in words, for one that is tried out after the warm-up; else null. */
+  readonly tried: string | null
 }
 
 /** A request that no warm-up has. */
 export type Probe = Pick<Warmup, 'handler' | 'frame'>
 
+/** Shapes of a handler's requests that are tried out. */
+const TRIED_SHAPES = 4
 /** Routes of an app that are probed. */
 const PROBED_ROUTES = 3
 const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
@@ -51,16 +56,31 @@ export function planWarmup(
   if (typeof warmup === 'number') {
     return targets.flatMap((target) => {
       const routes = routesOf(target, hints)
-      return routes.flatMap((route) => {
+      const frames = routes.flatMap((route) => {
         const sample = (client: Client) => toSample(pattern, route, hints, client)
         return toFrames(pattern, target, sample, Math.ceil(warmup / routes.length))
       })
+      return tryFewer(frames)
     })
   }
   const chosen = warmup.map((request) => ({ request, target: findTarget(file, pattern, targets, request) }))
-  return chosen.flatMap(({ request, target }) => {
-    const shared = chosen.filter((other) => other.target === target).length
-    return toFrames(pattern, target, () => request, Math.ceil(DEFAULT_WARMUP / shared))
+  return targets.flatMap((target) => {
+    const own = chosen.filter((entry) => entry.target === target)
+    const count = Math.ceil(DEFAULT_WARMUP / own.length)
+    return tryFewer(own.flatMap(({ request }) => toFrames(pattern, target, () => request, count)))
+  })
+}
+
+/** The frames of one handler, with a trial of each shape once, and of {@link TRIED_SHAPES} at most. */
+function tryFewer(frames: readonly Warmup[]): Warmup[] {
+  const shapes = new Set<string>()
+  return frames.map((entry) => {
+    const { tried } = entry
+    if (tried === null || (!shapes.has(tried) && shapes.size < TRIED_SHAPES)) {
+      if (tried !== null) shapes.add(tried)
+      return entry
+    }
+    return { ...entry, tried: null }
   })
 }
 
@@ -147,9 +167,10 @@ function toFrames(
   const frames: Warmup[] = []
   for (const [index, client] of CLIENTS.entries()) {
     const share = Math.floor((count + CLIENTS.length - 1 - index) / CLIENTS.length)
-    if (share > 0) {
-      frames.push({ handler, frame: toFrame(pattern, handler, client, requestOf(client)), count: share })
-    }
+    if (share === 0) continue
+    const request = requestOf(client)
+    const tried = index === 0 ? describeShape(entryShape(request, pattern)) : null
+    frames.push({ handler, frame: toFrame(pattern, handler, client, request), count: share, tried })
   }
   return frames
 }

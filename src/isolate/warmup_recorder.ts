@@ -10,12 +10,11 @@
 import { basename, dirname, join } from '@std/path'
 import type { RequestState } from '../context/state.ts'
 import { toJsonMembers } from './json_members.ts'
-import { matchPath } from './path_pattern.ts'
 import { redactHeader, redactMember, redactQuery } from './redaction.ts'
-import { describeShape, mediaType, queryNames, type RequestShape, sizeClass } from './request_shape.ts'
+import { describeShape } from './request_shape.ts'
 import { fromBody } from './warmup_body.ts'
 import { parseWarmup, warmupPathOf } from './warmup_file.ts'
-import { MAX_WARMUP_REQUESTS, toEntryBody, type WarmupRequest } from './warmup_request.ts'
+import { entryShape, MAX_WARMUP_REQUESTS, type WarmupRequest } from './warmup_request.ts'
 
 /** What a recorder needs to know of a route. */
 export interface RecordableRoute {
@@ -120,7 +119,7 @@ async function record(recorder: WarmupRecorder, sample: Sample): Promise<void> {
   const key = keyOf(entry, sample.route)
   if (file.shapes.has(key)) return
   file.shapes.add(key)
-  const shape = describeShape(shapeOf(entry, sample.route))
+  const shape = describeShape(entryShape(entry, sample.route.pattern))
   const bytes = JSON.stringify(entry).length
   const isFull = file.bytes + bytes > MAX_RECORDED || file.entries.length >= MAX_WARMUP_REQUESTS
   if (body.length > MAX_SAMPLE_BODY || isFull) {
@@ -231,30 +230,12 @@ async function toEntry(
   }
 }
 
-function shapeOf(entry: WarmupRequest, { pattern }: RecordableRoute): RequestShape {
-  const { pathname } = new URL(`http://localhost${entry.path}`)
-  return {
-    method: entry.method ?? 'GET',
-    path: matchPath(pattern, pathname) === null ? withoutIds(pathname) : pattern,
-    query: queryNames(entry.path),
-    type: mediaType(entry.headers?.['content-type']),
-    bodyBytes: sizeClass(toEntryBody(entry)?.bytes.length ?? 0),
-  }
-}
-
-/** The path of an app's request, with `*` for what looks like somebody's number or key. */
-function withoutIds(path: string): string {
-  return path.split('/').map((segment) => /\d|%/.test(segment) || segment.length > 24 ? '*' : segment).join(
-    '/',
-  )
-}
-
 /** Entries of one key are the same work for a handler, as far as can be told without it. */
 function keyOf(entry: WarmupRequest, route: RecordableRoute): string {
   const { headers = {}, body, state, session, validated } = entry
   const names = Object.keys(headers).map((name) => name.toLowerCase()).sort()
   return JSON.stringify([
-    shapeOf(entry, route),
+    entryShape(entry, route.pattern),
     names,
     [body, state, session, validated].map((value) => formOf(value, 4)),
   ])

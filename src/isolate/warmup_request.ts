@@ -1,4 +1,6 @@
 /** Requests that warm a handler up, as people write them. */
+import { matchPath } from './path_pattern.ts'
+import { mediaType, queryNames, type RequestShape, sizeClass, withoutIds } from './request_shape.ts'
 import { type Body, toBody } from './warmup_body.ts'
 
 /** A request that warms a handler up. It must hold nobody's data: what it leaves in memory stays in the snapshot. */
@@ -78,6 +80,19 @@ export function findEntryFault(value: unknown): string | undefined {
 export function toEntryBody({ headers = {}, body }: WarmupRequest): Body | null {
   const given = Object.entries(headers).find(([name]) => name.toLowerCase() === 'content-type')
   return body === undefined ? null : toBody(given?.[1], body)
+}
+
+/** The shape of an entry for a route of this pattern. */
+export function entryShape(entry: WarmupRequest, pattern: string): RequestShape {
+  const { pathname } = new URL(`http://localhost${entry.path}`)
+  const body = toEntryBody(entry)
+  return {
+    method: entry.method ?? 'GET',
+    path: matchPath(pattern, pathname) === null ? withoutIds(pathname) : pattern,
+    query: queryNames(entry.path),
+    type: mediaType(body?.type),
+    bodyBytes: sizeClass(body?.bytes.length ?? 0),
+  }
 }
 
 function isPath(value: unknown): boolean {

@@ -178,3 +178,26 @@ Deno.test('what middleware leaves for a handler can be given', () => {
   const none = plan('/', ['GET'], [{ path: '/', session: null }])
   for (const { extras } of none) assertEquals(extras[3], { data: null })
 })
+
+Deno.test('of the requests of a handler each shape is tried out once, and four at most', () => {
+  const tried = (warmup: WarmupChoice, methods: (string | null)[], hints?: RequestHints) => {
+    const targets = methods.map((method, handler) => ({ method, handler }))
+    return planWarmup('a.ts', '/a', targets, warmup, hints).map(({ tried }) => tried).filter((shape) =>
+      shape !== null
+    )
+  }
+  assertEquals(tried(1000, ['GET', 'POST']), ['GET /a', 'POST /a, application/json, body up to 1 KiB'])
+  const post = { method: 'POST', path: '/a' }
+  const requests = [{ path: '/a?b=1' }, post, { path: '/a?b=2' }, { path: '/a' }, {
+    ...post,
+    body: 'x'.repeat(2000),
+  }]
+  assertEquals(tried(requests, ['GET', 'POST']), [
+    'GET /a?b',
+    'GET /a',
+    'POST /a',
+    'POST /a, text/plain, body up to 16 KiB',
+  ])
+  const routes = ['/u/:id', '/v', '/w', '/x', '/y'].map((path) => ({ method: 'GET', path }))
+  assertEquals(tried(1000, [null], { ...NO_HINTS, routes }), ['GET /a', 'GET /a/u/*', 'GET /a/v', 'GET /a/w'])
+})

@@ -2,6 +2,7 @@
 import { MachineReset } from '../../src/isolate/ffi/machine_reset.ts'
 import type { BootedProgram, Completion, Machines } from '../../src/isolate/machines.ts'
 import type { Program } from '../../src/isolate/program.ts'
+import type { HandlerTrial } from '../../src/isolate/trial.ts'
 import { makeFrame, RESPONSE } from '../../src/isolate/wire.ts'
 
 const NONE = new Uint8Array(0)
@@ -10,14 +11,16 @@ const NONE = new Uint8Array(0)
 export class ScriptedMachines implements Machines {
   readonly boundary = 'vm'
   readonly #script: () => Partial<Completion>
+  readonly #trials: readonly HandlerTrial[]
 
-  constructor(script: () => Partial<Completion> = () => ({})) {
+  constructor(script: () => Partial<Completion> = () => ({}), trials: readonly HandlerTrial[] = []) {
     this.#script = script
+    this.#trials = trials
   }
 
   boot(plan: Program): Promise<BootedProgram> {
     const handlers = plan.handlers.map(({ route }) => ({ name: route.file }))
-    return Promise.resolve({ description: toFrame({ handlers }), bootMs: 1 })
+    return Promise.resolve({ description: toFrame({ handlers }), bootMs: 1, trials: this.#trials })
   }
 
   submit(_program: BootedProgram, frame: Uint8Array<ArrayBuffer>): Promise<Completion> {
