@@ -2,10 +2,9 @@
  * Gives a module the names that its loader would give it, as a bundle is one module for the runtime: `import.meta`, `__dirname`,
  * `__filename`, and what a `require` of its own finds. Modules that use none of them stay as they are.
  */
-import { basename, dirname, join } from '@std/path'
+import { basename, dirname } from '@std/path'
 import { runTransform } from './compiler.ts'
-import { isPackageFile } from './deno_resolve.ts'
-import { isFile } from './files.ts'
+import { isCommonJs } from './module_kind.ts'
 
 /** What a scoped module imports: the functions of `guest/modules.ts`. */
 export const SCOPE_MODULE = 'mayfly:scope'
@@ -101,18 +100,4 @@ function requiredBy(text: string): string[] {
 
 function escapeName(name: string): string {
   return name.replaceAll('$', '\\$')
-}
-
-/** Whether a file is of CommonJS, as Node and Deno tell it: by its extension, or the `type` of the nearest `package.json`. */
-async function isCommonJs(path: string): Promise<boolean> {
-  if (/\.c[jt]s$/.test(path)) return true
-  if (/\.m[jt]s$/.test(path)) return false
-  for (let folder = dirname(path); dirname(folder) !== folder; folder = dirname(folder)) {
-    const description = join(folder, 'package.json')
-    if (!await isFile(description)) continue
-    const { type } = JSON.parse(await Deno.readTextFile(description)) as { type?: string }
-    if (type !== undefined) return type === 'commonjs'
-    break
-  }
-  return await isPackageFile(path)
 }

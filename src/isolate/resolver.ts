@@ -17,6 +17,7 @@ import { admitPackage, type Containment } from './containment.ts'
 import { type FileModules, loadFiles, REQUIRED_NAMESPACE } from './file_modules.ts'
 import { isFile } from './files.ts'
 import { MISSING_NAMESPACE, missingModule } from './missing_module.ts'
+import { crossesKinds, INTEROP_NAMESPACE, interopModule, isCommonJs } from './module_kind.ts'
 import { REQUIRED_MODULE, SCOPE_MODULE } from './module_scope.ts'
 import type { IsolateRuntime } from './options.ts'
 
@@ -54,12 +55,12 @@ export function resolverPlugin(
         try {
           if (args.path === runtime && isOwn(args)) return { path: runtime, external: true }
           if (args.pluginData === AS_ESBUILD) return undefined
-          const result = await resolveArguments({ remote, containment }, args) ??
+          const result = await resolveArguments({ kind, remote, containment }, args) ??
             await resolveOptional(build, args)
           if (kind === 'core' && result?.path?.startsWith('node:')) {
             throw new Error("the runtime 'core' has no modules of Node, want isolated = { runtime: 'deno' }")
           }
-          return result
+          return await betweenKinds(args, result)
         } catch (error) {
           const reason = reasonOf(error)
           const isBuiltin = toBuiltin(args.path) !== null
@@ -78,6 +79,11 @@ export function resolverPlugin(
       build.onLoad({ filter: /.*/, namespace: FACADE_NAMESPACE }, () => ({
         contents: `export { ${FACADE_NAMES.join(', ')} } from ${JSON.stringify(runtime)}`,
         loader: 'js',
+      }))
+      build.onLoad({ filter: /.*/, namespace: INTEROP_NAMESPACE }, ({ path }) => ({
+        contents: interopModule(path),
+        loader: 'js',
+        resolveDir: '/',
       }))
       build.onLoad({ filter: /.*/, namespace: SCOPE_NAMESPACE }, () => ({
         contents: `export { describeModule, rememberModules } from ${JSON.stringify(runtime)}`,
@@ -99,6 +105,20 @@ export { createRequire } from ${JSON.stringify(runtime)}`,
       }))
     },
   }
+}
+
+/** What stands between the module that asks and the file that was found, where these are of two kinds. */
+async function betweenKinds(
+  { kind, namespace, importer }: ResolveArguments,
+  result: ResolveResult | undefined,
+): Promise<ResolveResult | undefined> {
+  if (result?.path === undefined || result.external === true || (result.namespace ?? 'file') !== 'file') {
+    return result
+  }
+  if (kind !== 'import-statement' && kind !== 'dynamic-import') return result
+  if (namespace !== 'file' && namespace !== REMOTE_NAMESPACE) return result
+  const crosses = await crossesKinds(namespace === 'file' ? importer : '/remote.mjs', result.path)
+  return crosses ? { path: result.path, namespace: INTEROP_NAMESPACE } : result
 }
 
 /** Passed on to esbuild's own resolver. */
@@ -130,8 +150,18 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message.split('\n')[0] : String(error)
 }
 
+/** The file that an import statement of an ES module names; undefined for what only bundlers find. */
+async function exactFile(
+  { path: specifier, importer, kind }: ResolveArguments,
+): Promise<ResolveResult | undefined> {
+  if (kind !== 'import-statement' || await isCommonJs(importer)) return undefined
+  const path = toPath(new URL(specifier, toFileUrl(importer)).href)
+  return await isFile(path) ? { path } : undefined
+}
+
 /** What one bundle knows on its way. */
 interface Resolution {
+  readonly kind: IsolateRuntime
   readonly remote: RemoteModules
   readonly containment: Containment | null
 }
@@ -142,7 +172,7 @@ async function resolveArguments(
 ): Promise<ResolveResult | undefined> {
   const { path: specifier, importer, namespace, kind } = args
   if (kind === 'entry-point') return { path: specifier, namespace: ENTRY_NAMESPACE }
-  if (namespace === ENTRY_NAMESPACE) return { path: specifier }
+  if (namespace === ENTRY_NAMESPACE || namespace === INTEROP_NAMESPACE) return { path: specifier }
   if (specifier === SCOPE_MODULE) return { path: specifier, namespace: SCOPE_NAMESPACE }
   if (specifier === REQUIRED_MODULE) return { path: importer, namespace: REQUIRED_NAMESPACE }
   if (kind === 'require-resolve') return { path: specifier, external: true }
@@ -166,8 +196,8 @@ async function resolveArguments(
   // As Node has it: extensions may be left out, and folders named.
   if (isPath && kind === 'require-call') return undefined
   if (await isPackageFile(importer)) {
-    // Packages may leave out extensions and name folders: esbuild knows how.
-    if (isPath) return undefined
+    // Packages may leave out extensions, name folders, and have other files for browsers: esbuild knows how.
+    if (isPath) return resolution.kind === 'deno' ? await exactFile(args) : undefined
     if (kind === 'require-call') {
       return await toResult(resolution, toFileUrl(resolveRequire(specifier, importer)).href)
     }

@@ -148,6 +148,38 @@ Deno.test('a guest runs npm packages, Node built-ins, JSON and TypeScript of eve
   })
 })
 
+Deno.test('an import of a module of CommonJS gives what Deno gives', async () => {
+  const once = `exports.__esModule = true\nexports.named = 1\nexports.default = 'd'`
+  const files = {
+    'a.ts': `
+      import all, { named } from './node_modules/cjs/index.js'
+      import * as space from './node_modules/cjs/index.js'
+      import plain, { word } from './node_modules/cjs/plain.js'
+      import own from './_own.cjs'
+      import { seen } from './node_modules/esm/index.js'
+      import bundled from './node_modules/cjs/bundled.js'
+      export const isolated = true
+      export const GET = async () => Response.json([all, named, Object.keys(space).sort(), space.default === all, plain, word, own, seen, bundled,
+        (await import('./node_modules/cjs/index.js')).default])`,
+    '_own.cjs': `${once}`,
+    'node_modules/cjs/package.json': '{ "name": "cjs", "version": "1.0.0" }',
+    'node_modules/cjs/index.js': `module.exports = require('./inner')`,
+    'node_modules/cjs/inner.js': once,
+    'node_modules/cjs/plain.js': `module.exports = { word: 'w' }`,
+    // Only bundlers take it for an ES module, and import as they do.
+    'node_modules/cjs/bundled.js': `import d from './inner.js'\nexport default [d]`,
+    'node_modules/esm/package.json': '{ "name": "esm", "version": "1.0.0", "type": "module" }',
+    'node_modules/esm/index.js': `import c from '../cjs/index.js'\nexport const seen = c`,
+  }
+  await withGuest(files, async (guest) => {
+    const { text, head } = await ask(guest, {})
+    assertEquals(head.error, undefined)
+    const all = { __esModule: true, named: 1, default: 'd' }
+    const keys = ['__esModule', 'default', 'module.exports', 'named']
+    assertEquals(JSON.parse(text), [all, 1, keys, true, { word: 'w' }, 'w', all, all, ['d'], all])
+  })
+})
+
 Deno.test('a guest runs modules that came over the network', async () => {
   const modules: Record<string, string> = {
     '/main.ts': `import { word } from './word.ts'\nexport const hello: string = 'hello ' + word`,

@@ -1,0 +1,50 @@
+/** Which modules are of CommonJS, and what an import of one gives: as Deno has it, not as bundlers do. */
+import { dirname, join } from '@std/path'
+import { isPackageFile } from './deno_resolve.ts'
+import { isFile } from './files.ts'
+
+/** Namespace of the modules that stand between an ES module and one of CommonJS, whose path they have. */
+export const INTEROP_NAMESPACE = 'interop'
+const ESM_SYNTAX = /^\s*(?:export\s*[\w{*]|import\s*[\w{*'"])/m
+
+/** Whether a file is of CommonJS, as Node and Deno tell it: by its extension, or the `type` of the nearest `package.json`. */
+export async function isCommonJs(path: string): Promise<boolean> {
+  if (/\.c[jt]s$/.test(path)) return true
+  if (!/\.[jt]sx?$/.test(path)) return false
+  const isPackage = await isPackageFile(path)
+  const folder = dirname(path)
+  const type = isPackage ? types.get(folder) ?? await findType(folder) : await findType(folder)
+  if (isPackage) types.set(folder, type)
+  return type === '' ? isPackage : type === 'commonjs'
+}
+
+/** Of folders of packages, which nobody changes. */
+const types = new Map<string, string>()
+
+/** The `type` of the nearest `package.json`; '' where there is none, or it has none. */
+async function findType(start: string): Promise<string> {
+  for (let folder = start; dirname(folder) !== folder; folder = dirname(folder)) {
+    const path = join(folder, 'package.json')
+    if (!await isFile(path)) continue
+    const { type } = Object(JSON.parse(await Deno.readTextFile(path)))
+    return typeof type === 'string' ? type : ''
+  }
+  return ''
+}
+
+/**
+ * Whether an import of `path` by `importer`, both files, is one of CommonJS by an ES module: its default is all that the module exports,
+ * even if that says that it was an ES module once (`__esModule`). Packages that only bundlers read as ES modules are none.
+ */
+export async function crossesKinds(importer: string, path: string): Promise<boolean> {
+  if (!await isCommonJs(path) || await isCommonJs(importer)) return false
+  return /\.c[jt]s$/.test(path) || !ESM_SYNTAX.test(await Deno.readTextFile(path))
+}
+
+/** What an ES module sees of the module of CommonJS at `path`. */
+export function interopModule(path: string): string {
+  const name = JSON.stringify(path)
+  return `export * from ${name}
+const all = require(${name})
+export { all as default, all as 'module.exports' }`
+}
