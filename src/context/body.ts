@@ -1,6 +1,7 @@
 /** The request body: read once, under the limit, and offered in every format from memory. */
 import { HttpError } from '../errors/http_error.ts'
 import { emit, wants } from '../events/bus.ts'
+import { checkForm } from './form_bounds.ts'
 import { joinBytes } from './join_bytes.ts'
 import type { RequestState } from './state.ts'
 import type { FormValue } from './types.ts'
@@ -31,14 +32,18 @@ export async function readJson(state: RequestState): Promise<unknown> {
   return state.json.value
 }
 
-/** The body as a form, urlencoded or multipart. 400 when it is malformed, 415 when it says it is no form. */
+/** The body as a form, urlencoded or multipart. 400 when it is malformed, 413 when it has too many fields, 415 when it says it is no form. */
 export async function readForm(state: RequestState): Promise<FormData> {
   const type = state.request.headers.get('content-type') ?? ''
   if (!isForm(type)) {
     throw new HttpError(415, `Cannot read a form: Content-Type is "${type}", want a form's`)
   }
   const bytes = await readBytes(state)
-  if (isCutMultipart(type, bytes)) throw new HttpError(400, 'Malformed form body: its end is missing')
+  const boundary = boundaryOf(type)
+  if (boundary !== null && isCut(boundary, bytes)) {
+    throw new HttpError(400, 'Malformed form body: its end is missing')
+  }
+  checkForm(bytes, boundary)
   try {
     return await new Response(bytes, { headers: { 'content-type': type } }).formData()
   } catch (error) {
@@ -64,20 +69,26 @@ function isForm(type: string): boolean {
 /** Bytes behind the end of a multipart body, where its closing delimiter is looked for. */
 const EPILOGUE_BYTES = 1024
 
+/** What delimits the fields of a multipart form; null for another one, and where none is said, which the parser refuses. */
+function boundaryOf(type: string): string | null {
+  const found = /^\s*multipart\/[^;]*;.*?\bboundary=(?:"([^"]*)"|([^\s;]+))/i.exec(type)
+  return found === null ? null : found[1] ?? found[2]
+}
+
 /** True for a multipart body without its closing delimiter (RFC 2046, section 5.1.1), which the parser lets pass. */
-function isCutMultipart(type: string, bytes: Uint8Array): boolean {
-  const boundary = /^\s*multipart\/[^;]*;.*?\bboundary=(?:"([^"]*)"|([^\s;]+))/i.exec(type)
-  if (boundary === null) return false
-  const delimiter = `--${boundary[1] ?? boundary[2]}--`
+function isCut(boundary: string, bytes: Uint8Array): boolean {
+  const delimiter = `--${boundary}--`
   const tail = bytes.subarray(-(delimiter.length + EPILOGUE_BYTES))
   return !new TextDecoder('latin1').decode(tail).includes(delimiter)
 }
 
 function toFormRecord(form: FormData): Record<string, FormValue> {
   const record: Record<string, FormValue> = Object.create(null)
-  for (const name of new Set(form.keys())) {
-    const values = form.getAll(name)
-    record[name] = values.length === 1 ? values[0] : values
+  for (const [name, value] of form) {
+    const before = record[name]
+    if (before === undefined) record[name] = value
+    else if (Array.isArray(before)) before.push(value)
+    else record[name] = [before, value]
   }
   return record
 }

@@ -1,6 +1,8 @@
+import { HttpError } from '../errors/http_error.ts'
 import { readBody, readBytes, readForm, readJson, readText } from './body.ts'
 import { parseCookies } from './cookies.ts'
 import { clientAddress } from './ip.ts'
+import { countUpTo, MAX_COOKIES, MAX_QUERY_PARAMETERS } from './limits.ts'
 import type { RequestState } from './state.ts'
 import type { ContextGet } from './types.ts'
 
@@ -40,7 +42,7 @@ export class RequestReader implements ContextGet {
   cookie(name: string): string | undefined
   cookie(name?: string): Record<string, string> | string | undefined {
     const state = this.#state
-    state.cookies ??= parseCookies(state.request.headers.get('cookie'))
+    state.cookies ??= readCookies(state)
     return name === undefined ? Object.assign(Object.create(null), state.cookies) : state.cookies[name]
   }
 
@@ -121,8 +123,19 @@ export class RequestReader implements ContextGet {
       const start = state.url.indexOf('?')
       const end = state.url.indexOf('#')
       const query = start === -1 ? '' : state.url.slice(start + 1, end === -1 ? undefined : end)
+      if (countUpTo(MAX_QUERY_PARAMETERS, query, '&') >= MAX_QUERY_PARAMETERS) {
+        throw new HttpError(414, `The query has more than ${MAX_QUERY_PARAMETERS} parameters`)
+      }
       state.search = new URLSearchParams(query)
     }
     return state.search
   }
+}
+
+function readCookies({ request }: RequestState): Record<string, string> {
+  const header = request.headers.get('cookie')
+  if (header !== null && countUpTo(MAX_COOKIES, header, ';') >= MAX_COOKIES) {
+    throw new HttpError(431, `The request has more than ${MAX_COOKIES} cookies`)
+  }
+  return parseCookies(header)
 }

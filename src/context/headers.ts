@@ -1,8 +1,30 @@
+import { MAX_RESPONSE_HEADERS } from './limits.ts'
 import type { PendingHeaders, RequestState } from './state.ts'
 
 /** The request's pending headers, made on first use. */
 export function pendingHeaders(state: RequestState): PendingHeaders {
   return state.pending ??= { single: new Map(), appended: [] }
+}
+
+/** Sets a pending header; the name is lower case. Throws `RangeError` over {@link MAX_RESPONSE_HEADERS}. */
+export function setPending(state: RequestState, name: string, value: string): void {
+  const pending = pendingHeaders(state)
+  if (!pending.single.has(name)) checkCount(pending, name)
+  pending.single.set(name, value)
+}
+
+/** Adds a value beside those that are there. Throws as {@link setPending}. */
+export function appendPending(state: RequestState, name: string, value: string): void {
+  const pending = pendingHeaders(state)
+  checkCount(pending, name)
+  pending.appended.push([name, value])
+}
+
+function checkCount({ single, appended }: PendingHeaders, name: string): void {
+  if (single.size + appended.length < MAX_RESPONSE_HEADERS) return
+  throw new RangeError(
+    `Cannot set the header ${name}: ${MAX_RESPONSE_HEADERS} headers are set, and a response has no more`,
+  )
 }
 
 /**

@@ -1,5 +1,6 @@
 import { setCookie } from '@std/http/cookie'
-import { pendingHeaders } from './headers.ts'
+import { trimHeaderValue } from './header_text.ts'
+import { appendPending, setPending } from './headers.ts'
 import type { RequestState } from './state.ts'
 import type { ContextSet, CookieOptions } from './types.ts'
 
@@ -12,10 +13,9 @@ export class ResponseWriter implements ContextSet {
   }
 
   header(name: string, value: string, options?: { append?: boolean }): ContextSet {
-    const [[key, clean]] = new Headers({ [name]: value })
-    const pending = pendingHeaders(this.#state)
-    if (options?.append || key === 'set-cookie') pending.appended.push([key, clean])
-    else pending.single.set(key, clean)
+    const [[key, clean]] = new Headers({ [name]: trimHeaderValue(`${value}`) })
+    if (options?.append || key === 'set-cookie') appendPending(this.#state, key, clean)
+    else setPending(this.#state, key, clean)
     return this
   }
 
@@ -28,7 +28,7 @@ export class ResponseWriter implements ContextSet {
     const headers = new Headers()
     const gone = value === null ? { expires: new Date(0), maxAge: 0 } : {}
     setCookie(headers, { path: '/', ...options, ...gone, name, value: value ?? '' })
-    pendingHeaders(this.#state).appended.push(['set-cookie', headers.get('set-cookie')!])
+    appendPending(this.#state, 'set-cookie', headers.get('set-cookie')!)
     return this
   }
 

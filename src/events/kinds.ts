@@ -88,7 +88,7 @@ export interface IsolateMetadata {
   readonly shape?: IsolatedRequestShape
   /** The handlers whose answers show what the warm-up left, of `isolate:residue`. */
   readonly handlers?: readonly string[]
-  /** The option whose limit was met (`timeoutMs`, `threads`), or words. */
+  /** The option whose limit was met (`timeoutMs`, `threads`), the grant that was wanted (`cookies`), or words. */
   readonly reason?: string
 }
 

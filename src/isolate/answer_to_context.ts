@@ -1,27 +1,34 @@
 import type { RequestState } from '../context/state.ts'
 import type { Awaitable } from '../context/types.ts'
-import { hasJson } from './json_members.ts'
-import type { ResponseHead } from './message.ts'
-import { AnswerError, type GuestAnswer, PLAIN_HEAD } from './response_frame.ts'
+import { type Admission, admitCollected, admitHeaders } from './admission.ts'
+import type { ErrorData, ResponseHead } from './message.ts'
+import { AnswerError, type GuestAnswer, parseJson, PLAIN_HEAD } from './response_frame.ts'
 import { type StackMapper, toHostError } from './stack.ts'
+import { FrameError } from './wire.ts'
 
 /** Statuses whose responses have no body, by the Fetch standard. */
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304])
-const decoder = new TextDecoder()
 /** {@link PLAIN_HEAD} for a response. `new Response` copies it, and reads a record quicker than pairs. */
 const PLAIN_INIT: ResponseInit = { headers: { 'content-type': 'application/json' } }
 
 /**
- * Makes a guest's answer the response of a request: what the handler collected goes to the context, a view is rendered,
+ * Makes a guest's answer the response of a request: what the handler collected, and may, goes to the context, a view is rendered,
  * an error is thrown. Throws `AnswerError` for an answer that fits no request.
  */
-export function toResponse(ctx: RequestState, answer: GuestAnswer, stacks: StackMapper): Awaitable<Response> {
+export function toResponse(
+  admission: Admission,
+  answer: GuestAnswer,
+  stacks: StackMapper,
+): Awaitable<Response> {
   const { head, body } = answer
   if (head === PLAIN_HEAD && body.length > 0) return new Response(body, PLAIN_INIT)
-  takeCollected(ctx, head)
-  if (head.error !== undefined) throw toHostError(stacks, head.error)
-  if (head.view !== undefined) return renderView(ctx, head.view, body)
-  const { status = 200, statusText, headers } = head
+  // Before what the handler collected stands beside what middleware set.
+  const headers = admitHeaders(admission, head.headers ?? head.view?.options?.headers ?? [])
+  const error = head.error === undefined ? undefined : toHostError(stacks, admitError(admission, head.error))
+  admitCollected(admission, head)
+  if (error !== undefined) throw error
+  if (head.view !== undefined) return renderView(admission.ctx, head.view, headers, body)
+  const { status = 200, statusText } = head
   if (BODILESS.has(status) && body.length > 0) {
     throw new AnswerError(
       `Reading a guest's answer: ${body.length} bytes of body, want none with status ${status}`,
@@ -30,45 +37,36 @@ export function toResponse(ctx: RequestState, answer: GuestAnswer, stacks: Stack
   return new Response(body.length === 0 ? null : body, {
     status,
     statusText,
-    headers: new Headers(headers as [string, string][] | undefined),
+    headers,
   })
 }
 
-function takeCollected(ctx: RequestState, { pending, session, state, setStatus }: ResponseHead): void {
-  if (pending !== undefined) {
-    ctx.pending = { single: new Map(pending.single), appended: pending.appended as [string, string][] }
-  }
-  if (setStatus !== undefined) ctx.status = setStatus
-  if (state !== undefined) takeState(ctx, state)
-  if (session === undefined) return
-  if (ctx.session === null) {
-    throw new AnswerError(`Reading a guest's answer: it sets a session, and the route has none`)
-  }
-  ctx.session.data = session.data
-  ctx.session.changed = true
+/** The error, with the headers that its handler may set. */
+function admitError(admission: Admission, error: ErrorData): ErrorData {
+  if (error.http?.headers === undefined) return error
+  const headers = Object.fromEntries(admitHeaders(admission, Object.entries(error.http.headers)))
+  return { ...error, http: { ...error.http, headers } }
 }
 
-/** Members without a JSON form have never left the host and stay; all others are as the guest says. */
-function takeState(ctx: RequestState, state: Readonly<Record<string, unknown>>): void {
-  const bag = ctx.bag ??= {}
-  for (const [name, value] of Object.entries(bag)) {
-    if (!Object.hasOwn(state, name) && hasJson(value)) delete bag[name]
-  }
-  for (const [name, value] of Object.entries(state)) {
-    // Not an assignment, which a member named `__proto__` would turn into another thing.
-    Object.defineProperty(bag, name, { value, writable: true, enumerable: true, configurable: true })
-  }
-}
+/** Bytes of a view's data: the server parses them while nothing else is served, at worst 0.1 us a byte. */
+const VIEW_DATA_MAX = 1 << 19
 
 function renderView(
   ctx: RequestState,
   { name, options }: NonNullable<ResponseHead['view']>,
-  body: Uint8Array,
+  headers: [string, string][],
+  body: Uint8Array<ArrayBuffer>,
 ): Awaitable<Response> {
+  if (body.length > VIEW_DATA_MAX) {
+    throw new AnswerError(
+      `Reading a guest's answer: ${body.length} bytes of data for the view "${name}", want at most ${VIEW_DATA_MAX}`,
+    )
+  }
   let data: unknown
   try {
-    data = JSON.parse(decoder.decode(body))
+    data = parseJson(body)
   } catch (error) {
+    if (error instanceof FrameError) throw error
     throw new AnswerError(`Reading a guest's answer: the data of the view "${name}" is no JSON`, {
       cause: error,
     })
@@ -76,11 +74,11 @@ function renderView(
   if (typeof data !== 'object' || data === null || Array.isArray(data)) {
     throw new AnswerError(`Reading a guest's answer: the data of the view "${name}" is no object`)
   }
-  const { status, stream, headers } = options ?? {}
+  const { status, stream } = options ?? {}
   const given = {
     ...(status === undefined ? {} : { status }),
     ...(stream === undefined ? {} : { stream }),
-    ...(headers === undefined ? {} : { headers: headers as [string, string][] }),
+    ...(headers.length === 0 ? {} : { headers }),
   }
   return ctx.host.render(
     ctx,

@@ -1,9 +1,9 @@
 import { readBytes } from '../context/body.ts'
 import { clientAddresses } from '../context/ip.ts'
-import { NO_PARAMS, type RequestState } from '../context/state.ts'
+import { NO_PARAMS, type PendingHeaders, type RequestState } from '../context/state.ts'
 import type { Awaitable } from '../context/types.ts'
 import { toJsonMembers } from './json_members.ts'
-import type { HeaderPairs, RequestHead } from './message.ts'
+import type { HeaderPairs, PendingData, RequestHead } from './message.ts'
 import { createSeed, encodeRequest } from './request_frame.ts'
 
 /**
@@ -32,9 +32,22 @@ function toRequestHead(ctx: RequestState, handler: number): RequestHead {
     state: bag === null ? undefined : JSON.parse(toJsonMembers(bag)),
     session: session === null ? undefined : { data: session.data },
     validated: validated === null ? undefined : { value: validated.value },
-    pending: pending === null ? undefined : { single: [...pending.single], appended: pending.appended },
+    pending: pending === null ? undefined : toPendingDefaults(pending),
     status: status === 0 ? undefined : status,
   }
+}
+
+/** Headers for which `ctx.send` has a default, that gives way to what middleware set. */
+const DEFAULTED = ['content-type', 'cache-control']
+
+/** Of what middleware collected that which changes what the handler makes; the rest is nobody's but the host's. */
+function toPendingDefaults({ single }: PendingHeaders): PendingData | undefined {
+  const pairs: [string, string][] = []
+  for (const name of DEFAULTED) {
+    const value = single.get(name)
+    if (value !== undefined) pairs.push([name, value])
+  }
+  return pairs.length === 0 ? undefined : { single: pairs, appended: [] }
 }
 
 /** As `[...headers]`, in a third of its time. */

@@ -12,19 +12,22 @@ import type { RequestState } from '../context/state.ts'
 import type { Awaitable } from '../context/types.ts'
 import { HttpError } from '../errors/http_error.ts'
 import { toPrintable } from '../errors/printable.ts'
+import type { Admission, Refusals } from './admission.ts'
 import { toResponse } from './answer_to_context.ts'
 import { type ColdFinding, type ColdWatch, createColdWatch, findCold, isNotable } from './cold_watch.ts'
 import { toGuestFrame } from './context_to_guest.ts'
 import { NativeBuildError } from './ffi/cargo_build.ts'
 import { ClosedError, IsolationUnavailableError, QueueFullError } from './ffi/errors.ts'
+import { type Grants, toGrants } from './grants.ts'
 import type { BootedProgram, Completion, Machines, MachinesOptions, Readiness } from './machines.ts'
 import type { IsolateDefaults } from './options.ts'
 import { type Denied, deniedOf, type Ending, endingOf, outcomeError, outputEnding } from './outcome.ts'
 import { type Group, planProgram, type Program } from './program.ts'
+import { refusedOf, warnOfRefusals } from './refusals.ts'
 import { AnswerError, decodeDescription, decodeResponse } from './response_frame.ts'
 import { toHostError } from './stack.ts'
 import { type HandlerTrial, isWarm } from './trial.ts'
-import { FrameError, HEADER_MAX } from './wire.ts'
+import { ANSWER_HEADER_MAX, FrameError, HEADER_MAX } from './wire.ts'
 
 /** What the isolation tells of itself; hooks must not throw. Times are in the unit that their names end with. */
 export interface IsolationHooks {
@@ -74,6 +77,7 @@ export interface Isolation {
 export interface RunningProgram {
   readonly plan: Program
   readonly booted: BootedProgram
+  readonly grants: Grants
 }
 
 /** One handler of a running program. */
@@ -208,45 +212,63 @@ function take(
   })
   if (completion.log.length > 0) writeLog(handler, completion)
   const wasDenied = completion.denials.length > 0 || completion.logDropped > 0
-  if (wasDenied || completion.outcome !== 'answered') return takeUnusual(hooks, plan, ctx, completion)
+  if (wasDenied || completion.outcome !== 'answered') return takeUnusual(hooks, handler, ctx, completion)
   if (isNotable(handler.watch, completion.runUs)) {
     const finding = findCold(handler.watch, ctx, completion.runUs)
     if (finding !== null) hooks.cold?.(plan, handler.index, finding)
   }
-  return toAnswer(hooks, plan, ctx, completion)
+  return toAnswer(hooks, handler, ctx, completion)
 }
 
 async function takeUnusual(
   hooks: IsolationHooks,
-  plan: Program,
+  handler: IsolatedHandler,
   ctx: RequestState,
   completion: Completion,
 ): Promise<Response> {
+  const { plan } = handler.program
   if (completion.denials.length > 0 || completion.logDropped > 0) {
     await completion.reset.over()
     for (const denied of deniedOf(plan.options, completion)) hooks.denied?.(plan, completion, denied)
   }
-  if (completion.outcome === 'answered') return await toAnswer(hooks, plan, ctx, completion)
+  if (completion.outcome === 'answered') return await toAnswer(hooks, handler, ctx, completion)
   await tellEnding(hooks, plan, completion, endingOf(plan.options, completion))
   throw outcomeError(plan.options, completion)
 }
 
 function toAnswer(
   hooks: IsolationHooks,
-  plan: Program,
+  handler: IsolatedHandler,
   ctx: RequestState,
   completion: Completion,
 ): Awaitable<Response> {
+  const { plan, grants } = handler.program
+  const admission: Admission = { ctx, grants, refusals: null }
   try {
-    const limits = { header: HEADER_MAX, body: plan.options.outputBytes }
+    const limits = { header: ANSWER_HEADER_MAX, body: plan.options.outputBytes }
     const answer = decodeResponse(completion.frame, limits)
-    if (answer.head.over !== true) return toResponse(ctx, answer, plan.stacks)
+    if (answer.head.over !== true) return toResponse(admission, answer, plan.stacks)
     return tellEnding(hooks, plan, completion, outputEnding(plan.options))
-      .then(() => toResponse(ctx, answer, plan.stacks))
+      .then(() => toResponse(admission, answer, plan.stacks))
       .catch((error) => refuseAnswer(hooks, plan, completion, error))
   } catch (error) {
     return refuseAnswer(hooks, plan, completion, error)
+  } finally {
+    if (admission.refusals !== null) tellRefusals(hooks, handler, completion, admission.refusals)
   }
+}
+
+/** Tells what the answer lacked the grants for: on standard error at once, by events after `complete`. */
+function tellRefusals(
+  hooks: IsolationHooks,
+  handler: IsolatedHandler,
+  completion: Completion,
+  refusals: Refusals,
+): void {
+  warnOfRefusals(handler, handler.key, refusals)
+  completion.reset.whenOver(() => {
+    for (const denied of refusedOf(refusals)) hooks.denied?.(handler.program.plan, completion, denied)
+  })
 }
 
 /** Rejects with 502 for an answer that is none, else with `error`. */
@@ -327,7 +349,7 @@ async function boot({ options, machines }: Isolation, plan: Program): Promise<Ru
   const { bootMs, loadMs, settled, trials = [] } = booted
   options.hooks.ready?.(plan, { bootMs, ...(loadMs === undefined ? {} : { loadMs }), settled })
   for (const trial of trials) if (!isWarm(trial)) options.hooks.unsettled?.(plan, trial)
-  return { plan, booted }
+  return { plan, booted, grants: toGrants(plan.options.may) }
 }
 
 /** Why the routes of a program that did not start cannot be served. Another runtime never takes them. */

@@ -16,7 +16,7 @@
 /** Headers as they came, a name that repeats as more than one pair. */
 export type HeaderPairs = readonly (readonly [name: string, value: string])[]
 
-/** What `ctx.set` collected, on its way to the response: middleware before the handler, then the handler. */
+/** What `ctx.set` collected, on its way to the response. Of middleware's only the headers that have a default come to a handler. */
 export interface PendingData {
   readonly single: HeaderPairs
   readonly appended: HeaderPairs
@@ -119,7 +119,7 @@ export interface ResponseHead {
     readonly name: string
     readonly options?: { readonly status?: number; readonly stream?: boolean; readonly headers?: HeaderPairs }
   }
-  /** All that `ctx.set` has collected by now, the request's included; absent when there is none. */
+  /** What `ctx.set` has collected by now, what came with the request included; absent when there is none. */
   readonly pending?: PendingData
   /** From `ctx.set.status`, for what the host makes of an error or a view. */
   readonly setStatus?: number

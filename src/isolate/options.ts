@@ -1,4 +1,5 @@
 /** What a route file says about its isolation. */
+import { isGrant, WANTED_GRANTS } from './grants.ts'
 import { isWarmupPath } from './warmup_file.ts'
 import { findEntryFault, MAX_WARMUP_REQUESTS, type WarmupRequest } from './warmup_request.ts'
 import { BODY_MAX } from './wire.ts'
@@ -44,6 +45,10 @@ export interface IsolateOptions {
   readonly ephemeral?: boolean
   /** Names of environment variables that the handlers may read. Default none. */
   readonly env?: readonly string[]
+  /**
+   * What the handlers may do beyond their own response: `session`, `cookies`, `state`, `headers:NAME` or `headers:*`. Default none.
+   */
+  readonly may?: readonly string[]
   /**
    * Microseconds by which all clocks of the handler move on, so that it cannot time what is shorter; each reading then costs a
    * system call. Default 0: exact.
@@ -138,6 +143,10 @@ const RULES: Readonly<Record<keyof IsolateOptions, Rule>> = {
     wanted: 'an array of names of environment variables, and none that configures Deno itself',
     check: (value) => Array.isArray(value) && value.every(isName) ? undefined : TypeError,
   },
+  may: {
+    wanted: WANTED_GRANTS,
+    check: (value) => Array.isArray(value) && value.every(isGrant) ? undefined : TypeError,
+  },
   coarseClockUs: COARSE_CLOCK_RULE,
   limits: {
     wanted: `an object of ${
@@ -202,6 +211,7 @@ export function resolveIsolateOptions(
     warmup: given.warmup ?? DEFAULT_WARMUP,
     ephemeral: given.ephemeral ?? true,
     env: [...new Set(given.env ?? [])].sort(),
+    may: [...new Set(given.may?.map((grant) => grant.toLowerCase()) ?? [])].sort(),
     coarseClockUs: given.coarseClockUs ?? defaults.coarseClockUs ?? 0,
     limits: resolveLimits(given.limits, defaults.limits),
     group: given.group ?? null,

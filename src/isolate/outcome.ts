@@ -14,7 +14,7 @@ export interface Ending {
 
 /** Something that a request asked for and did not get; it may have been answered all the same. */
 export interface Denied {
-  /** The option whose limit was met; `call`, `network` or `process` for what there is none of. */
+  /** The option whose limit was met, or the grant that was wanted; `call`, `network` or `process` for what there is none of. */
   readonly reason: string
   /** The limit, in the option's unit; there is none beside those of options. */
   readonly limit?: number

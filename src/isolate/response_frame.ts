@@ -1,4 +1,7 @@
 /** Reads what a guest answered. A guest may be anybody's: every member is checked before it is believed. */
+import { toPrintable } from '../errors/printable.ts'
+import { isHeaderName, isHeaderValue, trimHeaderValue } from '../context/header_text.ts'
+import { MAX_RESPONSE_HEADERS } from '../context/limits.ts'
 import type {
   DescribeAnswer,
   ErrorData,
@@ -16,9 +19,13 @@ export interface GuestAnswer {
   readonly body: Uint8Array<ArrayBuffer>
 }
 
-/** A header or member that is not as {@link ResponseHead} says. */
+/** A header or member that is not as {@link ResponseHead} says. Its message is printable. */
 export class AnswerError extends TypeError {
   override readonly name = 'AnswerError'
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(toPrintable(message), options)
+  }
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
@@ -34,7 +41,7 @@ export function decodeResponse(bytes: Uint8Array<ArrayBuffer>, limits: FrameLimi
   const end = findBody(bytes, RESPONSE, limits)
   const body = bytes.subarray(end)
   if (isPlainJson(bytes, end)) return { head: PLAIN_HEAD, body }
-  return { head: toResponseHead(parse(toText(bytes.subarray(HEAD_BYTES, end)))), body }
+  return { head: toResponseHead(parse(bytes.subarray(HEAD_BYTES, end))), body }
 }
 
 function isPlainJson(bytes: Uint8Array, end: number): boolean {
@@ -47,7 +54,7 @@ function isPlainJson(bytes: Uint8Array, end: number): boolean {
 
 /** Takes the answer to `describe` apart. Throws as {@link decodeResponse}. */
 export function decodeDescription(bytes: Uint8Array<ArrayBuffer>, limits: FrameLimits): DescribeAnswer {
-  const { handlers } = parse(toText(readFrame(bytes, RESPONSE, limits).header))
+  const { handlers } = parse(readFrame(bytes, RESPONSE, limits).header)
   if (!Array.isArray(handlers)) throw fault('handlers', handlers, 'an array')
   return {
     handlers: handlers.map((value: unknown, index) => {
@@ -59,7 +66,7 @@ export function decodeDescription(bytes: Uint8Array<ArrayBuffer>, limits: FrameL
 
 /** Takes the answer to `before-snapshot` apart. Throws as {@link decodeResponse}. */
 export function decodeHookAnswer(bytes: Uint8Array<ArrayBuffer>, limits: FrameLimits): HookAnswer {
-  const { failed } = parse(toText(readFrame(bytes, RESPONSE, limits).header))
+  const { failed } = parse(readFrame(bytes, RESPONSE, limits).header)
   if (failed === undefined) return {}
   const { module, error } = record('failed', failed)
   if (!Number.isInteger(module)) throw fault('failed.module', module, 'an integer')
@@ -70,21 +77,65 @@ function toText(header: Uint8Array<ArrayBuffer>): string {
   try {
     return decoder.decode(header)
   } catch (error) {
-    throw new FrameError('json', 0, 'its header is no UTF-8', { cause: error })
+    throw new FrameError('json', 0, 'its text is no UTF-8', { cause: error })
   }
 }
 
-function parse(text: string): Record<string, unknown> {
+/** Arrays and objects that a guest's JSON may have one in another. */
+const MAX_DEPTH = 100
+
+/** The value of a guest's JSON. Throws `FrameError` for what is none, and for what is nested too deep for those who walk through it. */
+export function parseJson(bytes: Uint8Array<ArrayBuffer>): unknown {
+  checkDepth(bytes)
+  return JSON.parse(toText(bytes))
+}
+
+function checkDepth(json: Uint8Array): void {
+  if (json.length < 2 * MAX_DEPTH) return
+  let depth = 0
+  let inText = false
+  for (let i = 0; i < json.length; i++) {
+    const byte = json[i]
+    if (inText) {
+      if (byte === BACKSLASH) i++
+      else if (byte === QUOTE) inText = false
+    } else if (byte === QUOTE) {
+      inText = true
+    } else if (byte === BRACKET || byte === BRACE) {
+      if (++depth > MAX_DEPTH) {
+        throw new FrameError('json', 0, `its JSON is nested more than ${MAX_DEPTH} deep`)
+      }
+    } else if (byte === BRACKET + 2 || byte === BRACE + 2) {
+      depth--
+    }
+  }
+}
+
+const QUOTE = 0x22, BACKSLASH = 0x5c, BRACKET = 0x5b, BRACE = 0x7b
+
+function parse(header: Uint8Array<ArrayBuffer>): Record<string, unknown> {
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = parseJson(header)
   } catch (error) {
+    if (error instanceof FrameError) throw error
     throw new FrameError('json', 0, 'its header is no JSON', { cause: error })
   }
   return record('the header', value)
 }
 
-function toResponseHead(head: Record<string, unknown>): ResponseHead {
+function toResponseHead(value: Record<string, unknown>): ResponseHead {
+  const head = readHead(value)
+  const { headers = [], pending, view } = head
+  const all = [headers, pending?.single ?? [], pending?.appended ?? [], view?.options?.headers ?? []]
+  const count = all.reduce((sum, pairs) => sum + pairs.length, 0)
+  if (count > MAX_RESPONSE_HEADERS) {
+    throw fault('the number of headers', count, `at most ${MAX_RESPONSE_HEADERS}`)
+  }
+  return head
+}
+
+function readHead(head: Record<string, unknown>): ResponseHead {
   const { error, over, view, pending, session, state, setStatus } = head
   const common = {
     ...(pending === undefined ? {} : { pending: toPending(pending) }),
@@ -113,7 +164,7 @@ function toView(value: unknown): ResponseHead['view'] {
   const { name, options } = record('view', value)
   const given = options === undefined ? {} : record('view.options', options)
   return {
-    name: text('view.name', name),
+    name: viewName(name),
     options: {
       ...(given.status === undefined ? {} : { status: status('view.options.status', given.status) }),
       ...(given.stream === undefined ? {} : { stream: flag('view.options.stream', given.stream) }),
@@ -166,24 +217,24 @@ function headerRecord(value: unknown): Record<string, string> {
   )
 }
 
-/** Pairs that `Headers` takes. */
+/** Pairs that `Headers` takes as they are: names in lower case, values without white space at their ends. */
 function headerPairs(member: string, value: unknown): HeaderPairs {
   if (!Array.isArray(value)) throw fault(member, value, 'an array of pairs')
-  for (const pair of value) {
+  if (value.length > MAX_RESPONSE_HEADERS) {
+    throw fault(member, value, `at most ${MAX_RESPONSE_HEADERS}`)
+  }
+  return value.map((pair: unknown) => {
     if (
       !Array.isArray(pair) || pair.length !== 2 || typeof pair[0] !== 'string' || typeof pair[1] !== 'string'
     ) {
       throw fault(member, pair, 'a pair of name and value')
     }
-  }
-  try {
-    new Headers(value)
-  } catch (error) {
-    throw new AnswerError(`Reading a guest's answer: ${member} are refused: ${(error as Error).message}`, {
-      cause: error,
-    })
-  }
-  return value
+    const [name, content] = pair
+    const trimmed = trimHeaderValue(content)
+    if (!isHeaderName(name)) throw fault(`a name in ${member}`, name, 'the name of a header')
+    if (!isHeaderValue(trimmed)) throw fault(`a value in ${member}`, content, 'the value of a header')
+    return [name.toLowerCase(), trimmed] as const
+  })
 }
 
 function status(member: string, value: unknown): number {
@@ -209,6 +260,17 @@ function withoutPrototype(value: Record<string, unknown>): Record<string, unknow
   return Object.assign(Object.create(null), value)
 }
 
+/** Longest name of a view: a path below the folder of the views. */
+const MAX_VIEW_NAME = 1024
+
+function viewName(value: unknown): string {
+  const name = text('view.name', value)
+  if (name.length > MAX_VIEW_NAME) {
+    throw fault('view.name', name, `at most ${MAX_VIEW_NAME} characters`)
+  }
+  return name
+}
+
 function text(member: string, value: unknown): string {
   if (typeof value === 'string') return value
   throw fault(member, value, 'text')
@@ -229,6 +291,13 @@ function flag(member: string, value: unknown): boolean {
 }
 
 function fault(member: string, value: unknown, wanted: string): AnswerError {
-  const shown = Deno.inspect(value, { depth: 1, iterableLimit: 3, strAbbreviateSize: 60 })
-  return new AnswerError(`Reading a guest's answer: ${member} is ${shown}, want ${wanted}`)
+  return new AnswerError(`Reading a guest's answer: ${member} is ${show(value)}, want ${wanted}`)
+}
+
+/** A few words about a value of a guest, however large it is. */
+function show(value: unknown): string {
+  if (Array.isArray(value)) return `an array of ${value.length}`
+  if (typeof value === 'object' && value !== null) return 'an object'
+  if (typeof value !== 'string') return String(value)
+  return value.length > 60 ? `${JSON.stringify(value.slice(0, 60))}...` : JSON.stringify(value)
 }

@@ -14,6 +14,10 @@ export const HEAD_BYTES = 16
 export const VERSION = 1
 /** No JSON header is longer, in bytes. */
 export const HEADER_MAX = 1 << 20
+/**
+ * No JSON header of an answer to a request is longer, in bytes: the server parses it while nothing else is served, at worst 0.1 us a byte.
+ */
+export const ANSWER_HEADER_MAX = 1 << 18
 /** No body is longer, in bytes. */
 export const BODY_MAX = 1 << 30
 /** Kind of a frame to the guest. */

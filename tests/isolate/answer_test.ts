@@ -40,21 +40,29 @@ Deno.test('decodeResponse gives what a guest may say', () => {
 
 Deno.test('decodeResponse refuses every member that is not as it should be', () => {
   const heads: [head: unknown, text: string][] = [
-    [[], 'the header is [], want an object'],
+    [[], 'the header is an array of 0, want an object'],
     [{}, 'status is undefined, want an integer from 200 to 599'],
     [{ ...PLAIN, status: 101 }, 'status is 101'],
     [{ ...PLAIN, status: '200' }, 'status is "200"'],
     [{ status: 200 }, 'headers is undefined, want an array of pairs'],
-    [{ status: 200, headers: [['a']] }, 'headers is [ "a" ], want a pair'],
+    [{ status: 200, headers: [['a']] }, 'headers is an array of 1, want a pair'],
     [{ status: 200, headers: [['a', 1]] }, 'want a pair'],
-    [{ status: 200, headers: [['a b', 'c']] }, 'headers are refused'],
-    [{ status: 200, headers: [['a', 'b\nc: d']] }, 'headers are refused'],
+    [{ status: 200, headers: [['a b', 'c']] }, 'a name in headers is "a b", want the name of a header'],
+    [{ status: 200, headers: [['a', 'b\nc: d']] }, 'a value in headers is "b\\nc: d"'],
+    [{ status: 200, headers: [['a', '\u{1f41d}']] }, 'want the value of a header'],
+    [{ status: 200, headers: pairs(257) }, 'headers is an array of 257, want at most 256'],
+    [{ ...PLAIN, pending: { single: pairs(257), appended: [] } }, 'pending.single is an array of 257'],
+    [
+      { status: 200, headers: pairs(100), pending: { single: pairs(100), appended: pairs(100) } },
+      'the number of headers is 300, want at most 256',
+    ],
+    [{ view: { name: 'x'.repeat(1025) } }, 'xxx"..., want at most 1024 characters'],
     [{ ...PLAIN, statusText: 'a\r\nb' }, 'statusText is'],
     [{ ...PLAIN, pending: {} }, 'pending.single is undefined'],
-    [{ ...PLAIN, pending: { single: [], appended: [['', '']] } }, 'pending.appended are refused'],
+    [{ ...PLAIN, pending: { single: [], appended: [['', '']] } }, 'a name in pending.appended is ""'],
     [{ ...PLAIN, session: {} }, 'session.data is undefined'],
     [{ ...PLAIN, session: 5 }, 'session is 5'],
-    [{ ...PLAIN, state: [] }, 'state is []'],
+    [{ ...PLAIN, state: [] }, 'state is an array of 0'],
     [{ ...PLAIN, setStatus: 99 }, 'setStatus is 99'],
     [{ view: { name: 5 } }, 'view.name is 5'],
     [{ view: { name: '', options: { stream: 1 } } }, 'view.options.stream is 1'],
@@ -74,6 +82,13 @@ Deno.test('decodeResponse refuses every member that is not as it should be', () 
     )
   }
   assertThrows(() => decodeResponse(toBytes('{"status"'), WIDEST), FrameError, 'no JSON')
+  const nested = (depth: number) =>
+    `{"status":200,"headers":[],"state":{"a":${'['.repeat(depth)}${']'.repeat(depth)}}}`
+  decodeResponse(toBytes(nested(98)), WIDEST)
+  decodeResponse(toBytes(JSON.stringify({ ...PLAIN, state: { a: '\\"['.repeat(200) } })), WIDEST)
+  for (const depth of [99, 200, 100_000]) {
+    assertThrows(() => decodeResponse(toBytes(nested(depth)), WIDEST), FrameError, 'more than 100 deep')
+  }
   assertThrows(
     () => decodeResponse(makeFrame(RESPONSE, new Uint8Array([0xff]), new Uint8Array(0)), WIDEST),
     FrameError,
@@ -85,6 +100,12 @@ Deno.test('decodeResponse refuses every member that is not as it should be', () 
     'body of 5 bytes',
   )
   assertThrows(() => decodeDescription(toBytes('{}'), WIDEST), AnswerError, 'handlers is undefined')
+})
+
+Deno.test('decodeResponse gives headers as they are sent', () => {
+  const headers = [['X-One', ' \t1 2\t '], ['x-two', '']]
+  const { head } = decodeResponse(toBytes(JSON.stringify({ status: 200, headers })), WIDEST)
+  assertEquals(head.headers, [['x-one', '1 2'], ['x-two', '']])
 })
 
 Deno.test('a member named __proto__ gives nothing a prototype', () => {
@@ -200,3 +221,7 @@ Deno.test('a guest names no file but those of its bundle, and steers no terminal
   ])
   assertEquals(Deno.inspect(error).includes('\x1b'), false)
 })
+
+function pairs(count: number): [string, string][] {
+  return Array.from({ length: count }, (_, index) => [`x-${index}`, 'a'])
+}

@@ -186,6 +186,7 @@ Deno.test('resolveIsolateOptions fills in defaults, the router before its own', 
     warmup: 1000,
     ephemeral: true,
     env: [],
+    may: [],
     coarseClockUs: 0,
     limits,
     group: null,
@@ -206,6 +207,7 @@ Deno.test('resolveIsolateOptions fills in defaults, the router before its own', 
     { cpuMs: 1 },
     { coarseClockUs: 1 },
     { env: ['A'] },
+    { may: ['cookies'] },
     { limits: { ...limits, threads: 63 } },
   ]
   for (const other of others) {
@@ -215,6 +217,14 @@ Deno.test('resolveIsolateOptions fills in defaults, the router before its own', 
   for (const group of ['', 'a b', 'x'.repeat(65), 1]) {
     assertThrows(() => resolveIsolateOptions('a.ts', { group }), TypeError, 'isolated.group is ')
   }
+  const may = ['state', 'headers:X-Request-Id', 'headers:*', 'state', 'session', 'cookies']
+  assertEquals(resolveIsolateOptions('a.ts', { may }).may, [
+    'cookies',
+    'headers:*',
+    'headers:x-request-id',
+    'session',
+    'state',
+  ])
   const each = resolveIsolateOptions('a.ts', { limits: { files: 64, logBytes: undefined } }, {
     cpuMs: 7,
     coarseClockUs: 50,
@@ -265,6 +275,13 @@ Deno.test('resolveIsolateOptions names every fault with the value and what is wa
     [{ limits: { threads: '5' } }, TypeError, 'isolated.limits is { threads: "5" }'],
     [{ limits: { threads: 1025 } }, RangeError, 'isolated.limits is { threads: 1025 }'],
     [{ env: ['A=B'] }, TypeError, 'want an array of names'],
+    [{ may: 'cookies' }, TypeError, 'isolated.may is "cookies", want an array of \'session\''],
+    [{ may: ['cookie'] }, TypeError, 'isolated.may is [ "cookie" ]'],
+    [{ may: ['headers'] }, TypeError, 'isolated.may is [ "headers" ]'],
+    [{ may: ['headers:'] }, TypeError, 'isolated.may is [ "headers:" ]'],
+    [{ may: ['headers:a b'] }, TypeError, 'isolated.may is [ "headers:a b" ]'],
+    [{ may: ['headers:Set-Cookie'] }, TypeError, "neither set-cookie ('cookies')"],
+    [{ may: ['headers:connection'] }, TypeError, 'nor of the connection'],
     [{ env: ['LD_PRELOAD'] }, TypeError, 'none that configures Deno itself'],
     [{ env: ['DENO_DIR'] }, TypeError, 'none that configures Deno itself'],
     [

@@ -7,9 +7,11 @@ import type { ContextHost } from '../../src/context/state.ts'
 import type { Handler } from '../../src/context/types.ts'
 import { HttpError } from '../../src/errors/http_error.ts'
 import { createBus } from '../../src/events/bus.ts'
+import type { Admission } from '../../src/isolate/admission.ts'
 import { toResponse } from '../../src/isolate/answer_to_context.ts'
 import { toGuestFrame } from '../../src/isolate/context_to_guest.ts'
 import { AnswerError, decodeResponse } from '../../src/isolate/response_frame.ts'
+import { toGrants } from '../../src/isolate/grants.ts'
 import { createStackMapper } from '../../src/isolate/stack.ts'
 import { WIDEST } from '../../src/isolate/wire.ts'
 import { exchange, type Guest, withGuest, withRoutes } from './guest_process.ts'
@@ -141,10 +143,15 @@ async function observe(ctx: RequestContext, run: () => Response | Promise<Respon
   return { seen, bag: { ...ctx.bag, measure: typeof ctx.bag?.measure }, session: ctx.session }
 }
 
+/** With every grant: only then a handler can do all that it can on the host. */
+function admissionOf(ctx: RequestContext): Admission {
+  return { ctx, grants: toGrants(['session', 'cookies', 'state', 'headers:*']), refusals: null }
+}
+
 async function askGuest(guest: Guest, ctx: RequestContext): Promise<Response> {
   const handler = guest.program.handlers.findIndex(({ method }) => method === ctx.method)
   const answer = decodeResponse(await exchange(guest, await toGuestFrame(ctx, handler)), WIDEST)
-  return toResponse(ctx, answer, guest.program.stacks)
+  return toResponse(admissionOf(ctx), answer, guest.program.stacks)
 }
 
 Deno.test('a handler answers in a guest as it does on the host', async () => {
@@ -185,25 +192,30 @@ Deno.test('toResponse refuses answers that fit no request', () => {
   bare.session = null
   const none = text('')
   assertThrows(
-    () => toResponse(bare, { head: { status: 200, headers: [], session: { data: {} } }, body: none }, stacks),
+    () =>
+      toResponse(
+        admissionOf(bare),
+        { head: { status: 200, headers: [], session: { data: {} } }, body: none },
+        stacks,
+      ),
     AnswerError,
     'the route has none',
   )
   assertThrows(
-    () => toResponse(bare, { head: { status: 204, headers: [] }, body: text('x') }, stacks),
+    () => toResponse(admissionOf(bare), { head: { status: 204, headers: [] }, body: text('x') }, stacks),
     AnswerError,
     'want none with status 204',
   )
   for (const data of ['', '[]', 'null', '5', '{']) {
     assertThrows(
-      () => toResponse(bare, { head: { view: { name: 'v' } }, body: text(data) }, stacks),
+      () => toResponse(admissionOf(bare), { head: { view: { name: 'v' } }, body: text(data) }, stacks),
       AnswerError,
       'the data of the view "v"',
     )
   }
   const state = JSON.parse('{"__proto__":{"admin":true}}')
   assertInstanceOf(
-    toResponse(bare, { head: { status: 200, headers: [], state }, body: none }, stacks),
+    toResponse(admissionOf(bare), { head: { status: 200, headers: [], state }, body: none }, stacks),
     Response,
   )
   assertEquals((bare.bag as Record<string, unknown>).admin, undefined)

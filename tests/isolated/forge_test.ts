@@ -19,7 +19,7 @@ const ANSWERS: Readonly<Record<string, Wanted>> = {
   no_utf8: [502, 'isolation-crash'],
   null: [502, 'isolation-crash'],
   array: [502, 'isolation-crash'],
-  deep: '',
+  deep: [502, 'isolation-crash'],
   status_negative: [502, 'isolation-crash'],
   status_huge: [502, 'isolation-crash'],
   status_early: [502, 'isolation-crash'],

@@ -1,6 +1,7 @@
 /** Isolated routes in worker processes: `onUnavailable: 'worker'` where no virtual machine can run. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from '@std/assert'
 import { session } from '@mayfly/mayfly'
+import { setEnvironment } from '../environment.ts'
 import {
   createWorkerSite,
   errorsOf,
@@ -26,6 +27,7 @@ function kindsOf(site: WorkerSite, pattern: RegExp): string[] {
 }
 
 Deno.test('the start says it once, with the mend, and every response carries the header', async () => {
+  using _environment = setEnvironment({ DENO_ENV: 'development' })
   const site = createWorkerSite('context', {
     middleware: session({ cookieSecret: 'x'.repeat(32), secure: false }),
   })
@@ -193,7 +195,7 @@ Deno.test('close lets requests out and leaves no process and no file', async () 
   try {
     const processes = childrenOf(Deno.pid)
     await withSite(site, async ({ ask, close }) => {
-      assertEquals((await ask('/quick')).text, 'done')
+      for (const path of ['/quick', '/slow?ms=0']) assertEquals((await ask(path)).text, 'done')
       assert(childrenOf(Deno.pid) > processes, 'no process was seen: the test shows nothing')
       const pending = ask('/slow?ms=100')
       await new Promise((resolve) => setTimeout(resolve, 20))
@@ -286,6 +288,7 @@ export const GET = () => new Promise(() => setTimeout(() => {}, 60_000))
 })
 
 Deno.test('what a process cannot keep is refused: coarse clocks', async () => {
+  using _environment = setEnvironment({ DENO_ENV: 'development' })
   const folder = await Deno.makeTempDir()
   try {
     await Deno.writeTextFile(

@@ -1,9 +1,9 @@
 /** Frames by a runtime's plain calls for bytes. */
 import {
+  ANSWER_HEADER_MAX,
   BODY_MAX,
   FrameError,
   HEAD_BYTES,
-  HEADER_MAX,
   readHead,
   REQUEST,
   RESPONSE,
@@ -85,7 +85,7 @@ function sendText(calls: ByteCalls, given: FrameHeader, body: string, limit: num
 
 function sendBytes(calls: ByteCalls, given: FrameHeader, body: Uint8Array, limit: number): boolean {
   const header = given as Uint8Array<ArrayBuffer>
-  if (body.length > Math.min(limit, BODY_MAX) || header.length > HEADER_MAX) return false
+  if (body.length > Math.min(limit, BODY_MAX) || header.length > ANSWER_HEADER_MAX) return false
   const end = HEAD_BYTES + header.length + body.length
   const frame = end > out.length ? new Uint8Array(end) : out.subarray(0, end)
   writeHead(frame, RESPONSE, header.length, body.length)

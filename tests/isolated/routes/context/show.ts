@@ -1,7 +1,11 @@
 /** One thing of the context at a time, by `?what=`. */
 import type { Context } from '@mayfly/mayfly'
 
-export const isolated = { warmup: [{ path: '/show?what=text' }], env: ['MAYFLY_SEEN'] }
+export const isolated = {
+  warmup: [{ path: '/show?what=text' }],
+  env: ['MAYFLY_SEEN'],
+  may: ['session', 'cookies', 'state'],
+}
 
 const THINGS: Readonly<Record<string, (ctx: Context) => Response | Promise<Response>>> = {
   text: (ctx) => ctx.send.text('text'),
