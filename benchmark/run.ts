@@ -6,6 +6,7 @@
  * - `--only /test,/test-cpu`: these routes (the slash may be left out)
  * - `--rounds 5`: default 3
  * - `--match`, `--template`, `--reload`: the benchmarks of those rooms instead
+ * - `--packages`: npm packages isolated and plain instead, with flags of its own (packages/run.ts)
  * - `--isolated`: isolated handlers instead, with flags of its own (isolated/run.ts)
  */
 import { fromFileUrl } from '@std/path'
@@ -154,6 +155,9 @@ if (import.meta.main) {
   if (others.length > 0) {
     console.log(formatMachine(describeMachine()))
     for (const other of others) await (await import(OTHERS[other])).main()
+  } else if (Deno.args.includes('--packages')) {
+    const { main } = await import('./packages/run.ts')
+    if (!await main(Deno.args.filter((argument) => argument !== '--packages'))) Deno.exitCode = 1
   } else if (Deno.args.includes('--isolated')) {
     const { main } = await import('./isolated/run.ts')
     await main(Deno.args.filter((argument) => argument !== '--isolated'))

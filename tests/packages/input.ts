@@ -1,3 +1,5 @@
+import type { WarmupRequest } from '@mayfly/mayfly'
+
 /** A request of the suite; it goes to the route of the handler's file. */
 export interface Input {
   /** Default `GET`, or `POST` with a body. */
@@ -23,17 +25,15 @@ export function toRequest(name: string, input: Input): Request {
   })
 }
 
-/** An entry of `warmup` that asks the same, or null for what none can say. */
-export function toWarmup(name: string, input: Input): object | null {
-  if (
-    input.base64 !== undefined || input.form !== undefined ||
-    input.headers !== undefined
-  ) return null
-  const { method } = toParts(input)
-  const body = input.json ?? input.text
+/** The entry of `warmup` that asks the same. */
+export function toWarmup(name: string, input: Input): WarmupRequest {
+  const { method, headers } = toRequest(name, input)
+  const body = input.json ?? input.form ??
+    (input.base64 === undefined ? input.text : { base64: input.base64 })
   return {
     method,
     path: `/${name}${input.path ?? ''}`,
+    headers: Object.fromEntries(headers),
     ...(body === undefined ? {} : { body }),
   }
 }
@@ -46,7 +46,11 @@ function toParts({ method, headers, json, text, form, base64 }: Input) {
     : base64 !== undefined
     ? Uint8Array.fromBase64(base64)
     : text
-  const type: Record<string, string> = json === undefined ? {} : { 'content-type': 'application/json' }
+  const type: Record<string, string> = json !== undefined
+    ? { 'content-type': 'application/json' }
+    : base64 !== undefined
+    ? { 'content-type': 'application/octet-stream' }
+    : {}
   return {
     method: method ?? (body === undefined ? 'GET' : 'POST'),
     body,

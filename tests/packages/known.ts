@@ -19,7 +19,49 @@ export interface KnownDifference {
   readonly reason: string
 }
 
+/** The line of an input's answer in a runtime, if there is one. */
+export function findKnown(name: string, runtime: IsolateRuntime, input: number): KnownDifference | undefined {
+  return KNOWN_DIFFERENCES.find((line) =>
+    line.name === name && line.runtime === runtime && (line.inputs?.includes(input) ?? true)
+  )
+}
+
 export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
+  {
+    name: 'elysia',
+    runtime: 'deno',
+    status: 500,
+    message: 'NotCapable: Requires env access to "NODE_ENV", run again with the --allow-env flag',
+    reason: 'reading a variable that `env` does not name throws',
+  },
+  {
+    name: 'graphql-yoga',
+    runtime: 'deno',
+    status: 500,
+    message: 'NotCapable: Requires env access to "NODE_ENV", run again with the --allow-env flag',
+    reason: 'reading a variable that `env` does not name throws',
+  },
+  {
+    name: 'immer',
+    runtime: 'deno',
+    status: 500,
+    message: 'NotCapable: Requires env access to "NODE_ENV", run again with the --allow-env flag',
+    reason: 'reading a variable that `env` does not name throws',
+  },
+  {
+    name: 'postcss',
+    runtime: 'deno',
+    status: 500,
+    message: 'NotCapable: Requires env access to "NODE_ENV", run again with the --allow-env flag',
+    reason: 'reading a variable that `env` does not name throws',
+  },
+  {
+    name: 'shiki',
+    runtime: 'deno',
+    status: 500,
+    message: 'NotCapable: Requires env access to "VSCODE_TEXTMATE_DEBUG", run again with the --allow-env',
+    reason: 'reading a variable that `env` does not name throws',
+  },
   {
     name: 'bcryptjs',
     runtime: 'core',

@@ -5,7 +5,7 @@
 import { assert, assertEquals, assertStringIncludes } from '@std/assert'
 import { fromFileUrl } from '@std/path'
 import { MISSING, RUNTIMES } from '../isolated/fixture.ts'
-import { KNOWN_DIFFERENCES, type KnownDifference } from './known.ts'
+import { findKnown, KNOWN_DIFFERENCES, type KnownDifference } from './known.ts'
 import type { Line } from './run.ts'
 import { type Answer, listHandlers } from './sites.ts'
 
@@ -87,9 +87,8 @@ function compare(
     plain.some(({ status }) => status < 400),
     `${name}: no input has an answer in the plain handler`,
   )
-  const known = KNOWN_DIFFERENCES.filter((line) => line.name === name && line.runtime === runtime)
   for (const [index, answer] of isolated.entries()) {
-    const line = known.find(({ inputs }) => inputs === undefined || inputs.includes(index))
+    const line = findKnown(name, runtime, index)
     const what = `${name} in ${runtime}, input ${index}`
     if (line === undefined) {
       assertEquals(

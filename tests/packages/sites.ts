@@ -47,9 +47,14 @@ export async function listHandlers(): Promise<string[]> {
   return names.map((name) => name.replace(/\.tsx?$/, '')).sort()
 }
 
-/** The inputs of a handler, by its `inputs` export; this runs its module. */
+/** The module of a handler, which runs here. */
+export async function importHandler(name: string): Promise<Readonly<Record<string, unknown>>> {
+  return await import((await fileOf(name)).href)
+}
+
+/** The inputs of a handler, by its `inputs` export. */
 export async function readInputs(name: string): Promise<readonly Input[]> {
-  const { inputs } = await import((await fileOf(name)).href)
+  const { inputs } = await importHandler(name)
   if (!Array.isArray(inputs) || inputs.length === 0) {
     throw new TypeError(
       `Cannot ask handlers/${name}: its export 'inputs' is ${Deno.inspect(inputs)}, want requests`,
@@ -71,9 +76,7 @@ export async function openSite(
   let router: Router | undefined
   const errors: unknown[] = []
   try {
-    for (const [index, name] of names.entries()) {
-      await writeRoute(folder, mode, name, index, options)
-    }
+    for (const name of names) await writeRoute(folder, mode, name, options)
     router = new Router({
       routesDir: folder,
       hotReload: false,
@@ -113,18 +116,12 @@ async function writeRoute(
   folder: string,
   mode: Mode,
   name: string,
-  index: number,
   { inputs = {}, warmup = 1000 }: SiteOptions,
 ): Promise<void> {
   const file = await fileOf(name)
   const text = await Deno.readTextFile(file)
-  const chosen = (inputs[name] ?? []).map((input) => toWarmup(name, input))
-    .filter((entry) => entry !== null)
-  const isolated = {
-    // Unlike in each, so that each is a program of its own.
-    timeoutMs: TIMEOUT_MS + index,
-    warmup: chosen.length === 0 ? warmup : chosen,
-  }
+  const chosen = inputs[name]?.map((input) => toWarmup(name, input))
+  const isolated = { timeoutMs: TIMEOUT_MS, warmup: chosen ?? warmup }
   const more = mode === 'plain' ? '' : `\nexport const isolated = ${JSON.stringify(isolated, null, 2)}\n`
   await Deno.writeTextFile(
     `${folder}/${name}${file.href.endsWith('x') ? '.tsx' : '.ts'}`,

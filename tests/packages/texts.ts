@@ -153,3 +153,14 @@ export const FEED =
       }T00:00:00Z</updated></entry>`
     ).join('')
   }</feed>`
+
+/** The messages of an error and of its causes. */
+export function toTexts(error: unknown): string[] {
+  if (!(error instanceof Error)) return [String(error)]
+  const causes = error instanceof AggregateError
+    ? error.errors
+    : error.cause === undefined
+    ? []
+    : [error.cause]
+  return [error.message, ...causes.flatMap(toTexts)]
+}
