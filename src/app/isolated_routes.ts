@@ -127,10 +127,13 @@ export function setIsolatedTable(app: App, table: RouteTable): void {
   isolated.work = isolated.work.then(() => follow(app, table))
 }
 
+/** Work where there is no table, one and the same: who waits compares it with what there is later. */
+const NOTHING = Promise.resolve()
+
 /** Boots the programs of the table, once; resolves when they run or cannot. Never rejects. */
 export function startIsolated(app: App): Promise<void> {
   const { isolated } = app
-  if (isolated.table === undefined) return Promise.resolve()
+  if (isolated.table === undefined) return NOTHING
   return isolated.work ??= follow(app, isolated.table)
 }
 
