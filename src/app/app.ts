@@ -1,3 +1,4 @@
+import type { PlainJsx } from './plain_jsx.ts'
 import type { ContextHost } from '../context/state.ts'
 import type { ErrorHandler, Middleware } from '../context/types.ts'
 import type { Engine } from '../dve/mod.ts'
@@ -64,6 +65,8 @@ export interface App {
   startWaitMs: number
   /** Pause before the first new attempt to open machines that could not be opened. */
   retryPauseMs: number
+  /** Compiles the JSX of plain routes where Deno was not told how. */
+  plainJsx: PlainJsx | null
   /** Watches the files, while it serves in development. */
   hotReload: HotReload | undefined
 }

@@ -17,6 +17,7 @@ import { isDevelopment } from './environment.ts'
 import { closeIsolated, setIsolatedTable, startIsolated } from './isolated_routes.ts'
 import { noIsolatedRoutes } from './isolated_state.ts'
 import type { ResolvedOptions } from './options.ts'
+import { openPlainJsx } from './plain_jsx.ts'
 import { LazyRequestMetadata } from './request_metadata.ts'
 import { noRoutes, toRoutes } from './routes.ts'
 import { toTrustedProxy } from './trust_proxy.ts'
@@ -57,6 +58,7 @@ export function createApp(options: ResolvedOptions): App {
     openMachines: openVirtualMachines,
     startWaitMs: 10_000,
     retryPauseMs: 1000,
+    plainJsx: null,
     hotReload: undefined,
   }
   bus.onChange = () => {
@@ -81,6 +83,7 @@ export async function prepareApp(app: App, watch: boolean): Promise<void> {
   try {
     if (viewsDir !== undefined) await checkFolder('viewsDir', viewsDir)
     if (app.development) app.project = await findProject(routesDir)
+    app.plainJsx ??= await openPlainJsx(routesDir)
     if (!watch || !(hotReload ?? app.development)) {
       swapRoutes(app, await loadRoutes({ routesDir, onNotice }))
       if (watch) startIsolated(app)
@@ -110,6 +113,8 @@ export async function closeApp(app: App): Promise<void> {
   for (const cut of [...app.host.streams]) cut()
   if (app.hotReload !== undefined) await stopHotReload(app.hotReload)
   app.hotReload = undefined
+  app.plainJsx?.close()
+  app.plainJsx = null
   await closeIsolated(app)
   if (app.recorder !== null) await closeRecorder(app.recorder)
   app.recorder = null

@@ -26,6 +26,11 @@ export async function useEsbuild<Api extends Stoppable, T>(work: (esbuild: Api) 
   }
 }
 
+/** esbuild itself, for calls that do not wait: each has a process of its own. */
+export async function loadEsbuild<Api extends Stoppable>(): Promise<Api> {
+  return await import('esbuild') as unknown as Api
+}
+
 /**
  * Ends the process, if it runs, once no work goes on: one that is ended before, by another router say, would never settle. The next work
  * starts another.
