@@ -43,7 +43,7 @@ export type WarmupChoice = number | readonly WarmupRequest[]
 /**
  * The warm-up of one route: requests as several clients send them, marked by `x-mayfly-warmup: 1`. Requests of the user's
  * run {@link DEFAULT_WARMUP} times in all for each handler; without any, each handler gets requests for a path of the
- * pattern, every other with a query as `hints` has it, and with a small JSON object, or a form, where its method has a body; an app
+ * pattern, three of four with a query as `hints` has it, and with a small JSON object, or a form, where its method has a body; an app
  * is asked for its mount and for the routes that `hints` names. Throws `TypeError` for a request that no handler takes.
  */
 export function planWarmup(

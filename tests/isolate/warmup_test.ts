@@ -56,15 +56,16 @@ function summary(planned: readonly Planned[]): unknown[] {
 }
 
 Deno.test('planWarmup makes requests of the pattern, each client with values of its own', () => {
+  const [latin, wide] = ['grüße warmup', 'warm up, grüße, 漢字 🐝'].map((id) => new URLSearchParams({ id }))
   assertEquals(summary(plan('/users/[id]', ['GET', 'POST'], 4)), [
     [1, 0, 'GET', '/users/927687', { id: '927687' }, ''],
     [1, 0, 'GET', '/users/warmup?id=927687', { id: 'warmup' }, ''],
-    [1, 0, 'GET', '/users/9276870', { id: '9276870' }, ''],
-    [1, 0, 'GET', '/users/warmup-4?id=warm+up', { id: 'warmup-4' }, ''],
+    [1, 0, 'GET', `/users/9276870?${latin}`, { id: '9276870' }, ''],
+    [1, 0, 'GET', `/users/warmup-4?${wide}`, { id: 'warmup-4' }, ''],
     [1, 1, 'POST', '/users/927687', { id: '927687' }, '{"id":"927687"}'],
     [1, 1, 'POST', '/users/warmup?id=927687', { id: 'warmup' }, '{"id":"warmup"}'],
-    [1, 1, 'POST', '/users/9276870', { id: '9276870' }, '{"id":"9276870"}'],
-    [1, 1, 'POST', '/users/warmup-4?id=warm+up', { id: 'warmup-4' }, '{"id":"warmup-4"}'],
+    [1, 1, 'POST', `/users/9276870?${latin}`, { id: '9276870' }, '{"id":"9276870"}'],
+    [1, 1, 'POST', `/users/warmup-4?${wide}`, { id: 'warmup-4' }, '{"id":"warmup-4"}'],
   ])
   const hints = { ...NO_HINTS, query: ['name', 'a&b'], form: true }
   assertEquals(plan('/', ['GET'], 2, hints).map(({ path }) => path), ['/', '/?name=927687&a%26b=927687'])
