@@ -3,7 +3,7 @@ import { clientAddresses } from '../context/ip.ts'
 import { NO_PARAMS, type PendingHeaders, type RequestState } from '../context/state.ts'
 import type { Awaitable } from '../context/types.ts'
 import { toJsonMembers } from './json_members.ts'
-import type { HeaderPairs, PendingData, RequestHead } from './message.ts'
+import { type HeaderPairs, type PendingData, type RequestHead, WARMUP_HEADER } from './message.ts'
 import { createSeed, encodeRequest } from './request_frame.ts'
 
 /**
@@ -50,10 +50,12 @@ function toPendingDefaults({ single }: PendingHeaders): PendingData | undefined 
   return pairs.length === 0 ? undefined : { single: pairs, appended: [] }
 }
 
-/** As `[...headers]`, in a third of its time. */
+/** As `[...headers]`, in a third of its time; without the mark of the warm-up, which no client may bear. */
 function toPairs(headers: Headers): HeaderPairs {
   const pairs: [string, string][] = []
-  headers.forEach((value, name) => pairs.push([name, value]))
+  headers.forEach((value, name) => {
+    if (name !== WARMUP_HEADER) pairs.push([name, value])
+  })
   return pairs
 }
 

@@ -13,6 +13,9 @@
  * That of a control frame is one JSON object.
  */
 
+/** Marks the requests of a warm-up. */
+export const WARMUP_HEADER = 'x-mayfly-warmup'
+
 /** Headers as they came, a name that repeats as more than one pair. */
 export type HeaderPairs = readonly (readonly [name: string, value: string])[]
 

@@ -1,5 +1,5 @@
 /** The requests that run through a program before its snapshot is taken. */
-import type { HeaderPairs, RequestHead } from './message.ts'
+import { type HeaderPairs, type RequestHead, WARMUP_HEADER } from './message.ts'
 import { DEFAULT_WARMUP } from './options.ts'
 import { matchPath, sampleAppPath } from './path_pattern.ts'
 import { createSeed, encodeRequest } from './request_frame.ts'
@@ -191,7 +191,7 @@ function toFrame(
     method,
     url: href.replace(/#[^]*$/, ''),
     path: pathname,
-    headers: [...toHeaders(headers, request.headers, body), ['x-mayfly-warmup', '1']],
+    headers: [...toHeaders(headers, request.headers, body), [WARMUP_HEADER, '1']],
     seed: createSeed(),
     ...(Object.keys(params).length === 0 ? {} : { params }),
     ...(remote ? { ip: '192.0.2.1', peer: '127.0.0.1' } : {}),

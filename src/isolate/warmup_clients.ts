@@ -24,11 +24,8 @@ export interface Client {
   readonly left?: Pick<RequestHead, 'state' | 'pending'>
 }
 
-/** As `securityHeaders` and `requestId` leave them. */
-const LEFT_HEADERS: RequestHead['pending'] = {
-  single: [['x-content-type-options', 'nosniff'], ['x-request-id', '01WARMVP000000000000000000']],
-  appended: [],
-}
+/** As middleware that forbids caches leaves them: of what it sets a guest sees what gives way to `ctx.send`. */
+const LEFT_HEADERS: RequestHead['pending'] = { single: [['cache-control', 'no-store']], appended: [] }
 
 /**
  * Headers of the clients that there are. Code that was optimised for one of them alone meets the others with a

@@ -1,4 +1,5 @@
 /** Requests that warm a handler up, as people write them. */
+import { WARMUP_HEADER } from './message.ts'
 import { matchPath } from './path_pattern.ts'
 import { mediaType, queryNames, type RequestShape, sizeClass, withoutIds } from './request_shape.ts'
 import { type Body, toBody } from './warmup_body.ts'
@@ -34,7 +35,7 @@ const METHOD = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   'content-length',
   'transfer-encoding',
-  'x-mayfly-warmup',
+  WARMUP_HEADER,
 ])
 
 type Member = keyof WarmupRequest

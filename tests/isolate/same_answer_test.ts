@@ -13,7 +13,8 @@ import { toGuestFrame } from '../../src/isolate/context_to_guest.ts'
 import { AnswerError, decodeResponse } from '../../src/isolate/response_frame.ts'
 import { toGrants } from '../../src/isolate/grants.ts'
 import { createStackMapper } from '../../src/isolate/stack.ts'
-import { WIDEST } from '../../src/isolate/wire.ts'
+import { readHead, readHeaders } from '../../src/isolate/guest/head.ts'
+import { readFrame, REQUEST, WIDEST } from '../../src/isolate/wire.ts'
 import { exchange, type Guest, withGuest, withRoutes } from './guest_process.ts'
 
 const SOURCE = `
@@ -171,6 +172,13 @@ Deno.test('a handler answers in a guest as it does on the host', async () => {
       }
     })
   })
+})
+
+Deno.test('no client can pose as the warm-up', async () => {
+  const ctx = createContext('a', { headers: { 'X-Mayfly-Warmup': '1', 'x-mayfly': '2' } })
+  const { header } = readFrame(await toGuestFrame(ctx, 0), REQUEST)
+  const headers = new Map(readHeaders(readHead(new TextDecoder().decode(header))))
+  assertEquals([headers.get('x-mayfly-warmup'), headers.get('x-mayfly')], [undefined, '2'])
 })
 
 Deno.test('toGuestFrame refuses a body over the limit and a header that no frame can hold', async () => {
