@@ -99,6 +99,26 @@ testServer(
   },
 )
 
+testServer('a tab in Host, and whatever else a client writes, ends no field of the request', {
+  'index.ts': `export const isolated = true
+export const GET = (ctx) => ctx.send.json([ctx.get.pathname(), ctx.get.query(), ctx.get.header('x-a'), ctx.get.url()])
+`,
+}, async ({ origin }) => {
+  const { hostname, port } = new URL(origin)
+  const ask = async (host: string) => {
+    const connection = await Deno.connect({ hostname, port: Number(port) })
+    const request = `GET /?a=b HTTP/1.1\r\nHost: ${host}\r\nx-a: c\td\r\nConnection: close\r\n\r\n`
+    await connection.write(new TextEncoder().encode(request))
+    const [head, body] = (await new Response(connection.readable).text()).split('\r\n\r\n')
+    assertEquals(head.split('\r\n')[0], 'HTTP/1.1 200 OK', JSON.stringify(host))
+    return JSON.parse(body)
+  }
+  for (const host of ['a', 'a\tb', '\ta\t', 'a\t9\tGET\tb\tc\t\t\t']) {
+    const [path, query, header, url] = await ask(host)
+    assertEquals([path, query, header, url.includes('\t')], ['/', { a: 'b' }, 'c\td', false], host)
+  }
+})
+
 testServer('a saved file swaps its program without a failed request', {
   'index.ts': route('one'),
   'other.ts': route('other'),

@@ -87,6 +87,34 @@ const FRAMES: Readonly<Record<string, () => Uint8Array>> = {
       '{"error":{"name":"E","message":"m","http":{"status":400,"type":"t","headers":{"a":"b\\r\\nx-injected: 1"}}}}',
     ),
   session: () => answer({ session: { data: 'no object' } }),
+  headers_many: () => answer({ headers: Array.from({ length: 10_000 }, (_, index) => [`x-${index}`, '']) }),
+  headers_most: () => answer({ headers: Array.from({ length: 80_000 }, (_, index) => [`x${index}`, '']) }),
+  headers_collected: () =>
+    answer({
+      pending: { single: Array.from({ length: 10_000 }, (_, index) => [`x-${index}`, '']), appended: [] },
+    }),
+  header_spaces: () => answer({ headers: [['x-a', ` x${' '.repeat(200_000)}x`]] }, 'ok'),
+  // What a parser that goes back takes the third power of.
+  error_stack: () =>
+    frame(JSON.stringify({ error: { name: 'E', message: 'm', stack: `    at f (${':1'.repeat(4000)}` } })),
+  error_spaces: () =>
+    frame(
+      JSON.stringify({
+        error: { name: 'E', message: 'm', stack: `${' '.repeat(4000)}at ${' '.repeat(4000)}` },
+      }),
+    ),
+  error_file: () =>
+    frame(
+      JSON.stringify({ error: { name: 'E', message: 'm', stack: 'E: m\n    at f (file:///dev/zero:1:1)' } }),
+    ),
+  view_long: () => frame(JSON.stringify({ view: { name: 'a/'.repeat(50_000) } }), '{}'),
+  view_deep: () => frame('{"view":{"name":"greeting"}}', `{"a":${'['.repeat(40_000)}${']'.repeat(40_000)}}`),
+  grants: () =>
+    answer({
+      headers: [['set-cookie', 'a=b'], ['content-security-policy', '*'], ['x-request-id', '1']],
+      pending: { single: [['x-frame-options', 'ALLOWALL']], appended: [['set-cookie', 'c=d']] },
+      state: { admin: true },
+    }, 'ok'),
 }
 
 export function GET(ctx: Context): Response {
