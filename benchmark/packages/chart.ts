@@ -27,7 +27,7 @@ const STYLE = `
 
 /** Machine's time to the plain handler's, a bar for each package, the smallest ratio first. */
 export function drawPackages(report: PackagesReport): string {
-  const rows = report.rows.toSorted((a, b) => a.warmRatio - b.warmRatio)
+  const rows = report.packages.toSorted((a, b) => a.warmRatio - b.warmRatio)
   const scale = (WIDTH - LABEL - 150) / MOST
   const width = (ratio: number) => (Math.min(ratio, MOST) * scale).toFixed(1)
   const bars = rows.map((row, index) => {

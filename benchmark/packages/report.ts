@@ -24,7 +24,7 @@ export interface PackagesReport {
   readonly date: string
   readonly rounds: number
   /** By name. */
-  readonly rows: readonly PackageRow[]
+  readonly packages: readonly PackageRow[]
   readonly figures: readonly PackagesFigure[]
   /** Packages that could not be measured. */
   readonly skipped: readonly { readonly name: string; readonly reason: string }[]
@@ -84,13 +84,13 @@ export function toPackagesFigures(rows: readonly PackageRow[]): PackagesFigure[]
 }
 
 /** The rows and figures as a table of Markdown. */
-export function toPackagesTable({ rows, figures, skipped }: PackagesReport): string {
+export function toPackagesTable({ packages, figures, skipped }: PackagesReport): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |\n`
   const above = (value: (row: PackageRow) => number) =>
-    BOUNDS.map((bound) => `${rows.filter((row) => value(row) > bound).length} above ${bound}`).join(', ')
+    BOUNDS.map((bound) => `${packages.filter((row) => value(row) > bound).length} above ${bound}`).join(', ')
   return line(['package', 'plain', 'machine', 'ratio', 'default warm-up', 'ratio']) +
     line(['---', '---:', '---:', '---:', '---:', '---:']) +
-    rows.map((row) =>
+    packages.map((row) =>
       line([
         row.name,
         micros(row.plainUs),
@@ -100,7 +100,7 @@ export function toPackagesTable({ rows, figures, skipped }: PackagesReport): str
         row.unaskedRatio.toFixed(2),
       ])
     ).join('') +
-    `\nOf ${rows.length}: ${above((row) => row.warmRatio)}; default warm-up: ${
+    `\nOf ${packages.length}: ${above((row) => row.warmRatio)}; default warm-up: ${
       above((row) => row.unaskedRatio)
     }.\n\n` +
     line(['must hold', 'seen', 'wanted', '']) + line(['---', '---:', '---:', '---']) +

@@ -64,7 +64,7 @@ export async function main(args: readonly string[]): Promise<boolean> {
     machine: describeMachine(),
     date: new Date().toISOString(),
     rounds,
-    rows,
+    packages: rows,
     figures: toPackagesFigures(rows),
     skipped,
   }

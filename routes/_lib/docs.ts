@@ -46,7 +46,11 @@ export async function renderDoc(root: URL, doc: Doc, docs: readonly Doc[]): Prom
         if (target === undefined) return label
         return `<a href="${escape(target)}"${title ? ` title="${escape(title)}"` : ''}>${label}</a>`
       },
-      image: ({ text }: Tokens.Image) => escape(text),
+      image({ href, text }: Tokens.Image) {
+        const name = toChart(href, doc)
+        if (name === undefined) return escape(text)
+        return `<img src="/charts/${escape(name)}" alt="${escape(text)}" loading="lazy">`
+      },
       table(token: Tokens.Table) {
         const row = (cells: readonly Tokens.TableCell[], tag: string) =>
           `<tr>${
@@ -72,6 +76,12 @@ function toTarget(href: string, doc: Doc, docs: readonly Doc[]): string | undefi
   const path = url === null ? '' : decodeURIComponent(url.pathname).slice(1)
   const found = docs.find((other) => other.path === path)
   return found === undefined ? undefined : `/docs/${found.slug}${url?.hash ?? ''}`
+}
+
+/** The file name of a chart of the benchmark; other images are not shown. */
+function toChart(href: string, doc: Doc): string | undefined {
+  const path = URL.parse(href, new URL(doc.path, 'file:///'))
+  return path === null ? undefined : /^file:\/\/\/benchmark\/results\/([\w-]+\.svg)$/.exec(path.href)?.[1]
 }
 
 function uniqueId(ids: Map<string, number>, text: string): string {

@@ -13,7 +13,10 @@ import { bootCold, type WarmProgram } from './boot.ts'
 import type { NativeLibrary } from './ffi/library.ts'
 import type { NativePool } from './ffi/native_pool.ts'
 import type { NativeProgram } from './ffi/native_program.ts'
+import type { ErrorData } from './message.ts'
 import { nameHandler, type Program } from './program.ts'
+import { AnswerError, decodeResponse } from './response_frame.ts'
+import { BODY_MAX, FrameError, HEADER_MAX } from './wire.ts'
 
 /** What a request may take beyond its own limit in a machine that was never warmed. */
 const COLD_MS = 1000
@@ -39,7 +42,7 @@ export async function findResidue(
       if (isOver()) break
       const ask = (native: NativeProgram) => askTwice(pool, native, plan, frame)
       const [before, after] = [await ask(cold), await ask(warm)]
-      if (before === null || after === null || equals(before, after)) continue
+      if (before === null || after === null || isSame(before, after)) continue
       found.add(nameHandler(plan, handler))
     }
   } finally {
@@ -48,14 +51,31 @@ export async function findResidue(
   return [...found]
 }
 
+/** Whether two answers say the same. Of errors the stack does not count: how deep the guest's own loop stands is no trace of a request. */
+function isSame(one: Uint8Array<ArrayBuffer>, other: Uint8Array<ArrayBuffer>): boolean {
+  if (equals(one, other)) return true
+  const [first, second] = [errorOf(one), errorOf(other)]
+  return first !== undefined && first.name === second?.name && first.message === second.message
+}
+
+function errorOf(frame: Uint8Array<ArrayBuffer>): ErrorData | undefined {
+  try {
+    return decodeResponse(frame, { header: HEADER_MAX, body: BODY_MAX }).head.error
+  } catch (error) {
+    // No answer at all: its bytes are compared.
+    if (error instanceof FrameError || error instanceof AnswerError) return undefined
+    throw error
+  }
+}
+
 /** The answer's frame; null where there is none, or another each time. */
 async function askTwice(
   pool: NativePool,
   native: NativeProgram,
   { options }: Program,
   frame: Uint8Array<ArrayBuffer>,
-): Promise<Uint8Array | null> {
-  let first: Uint8Array | null = null
+): Promise<Uint8Array<ArrayBuffer> | null> {
+  let first: Uint8Array<ArrayBuffer> | null = null
   for (let time = 0; time < TIMES; time++) {
     const completion = await pool.submit(native, frame, { timeoutMs: options.timeoutMs + COLD_MS })
     if (completion.outcome !== 'answered') return null

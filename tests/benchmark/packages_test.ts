@@ -25,7 +25,7 @@ const REPORT: PackagesReport = {
   machine: { cpu: 'a CPU', cores: 2, memoryGiB: 4, system: 'linux', deno: '2', v8: '15' },
   date: '2026-01-02T03:04:05Z',
   rounds: 3,
-  rows: ROWS,
+  packages: ROWS,
   figures: toPackagesFigures(ROWS),
   skipped: [{ name: 'none', reason: 'it failed' }],
 }

@@ -15,6 +15,7 @@ for (const runtime of RUNTIMES) {
       assertStringIncludes((await site.ask('/first?id=user')).text, '927687')
       assertEquals((await site.ask('/fixed?id=user')).text, '{"first":"user"}')
       assertEquals((await site.ask('/clean?id=user')).status, 200)
+      assertEquals((await site.ask('/throws')).status, 500)
       await deadline(over.promise, 60_000)
     })
     const told = lines.filter((line) => line.includes('beforeSnapshot'))

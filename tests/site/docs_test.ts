@@ -12,7 +12,7 @@ async function withProject(run: (root: URL) => Promise<void>): Promise<void> {
       new URL('README.md', root),
       '# Read `me`\n\n<script>alert(1)</script> <b onclick=x>hi</b>\n\n' +
         '[dve](src/dve/README.md#limits) [out](../secret.md) [js](javascript:alert(1)) [web](https://deno.com)\n\n' +
-        '![pic](data:text/html,x)\n\n## Twice\n\n## Twice\n\n```ts\nconst a = "<"\n```\n\n| a | b |\n|--|--|\n| `x` | 2 |\n',
+        '![pic](data:text/html,x) ![bars](benchmark/results/packages.svg) ![no](https://example.com/a.svg)\n\n## Twice\n\n## Twice\n\n```ts\nconst a = "<"\n```\n\n| a | b |\n|--|--|\n| `x` | 2 |\n',
     )
     await Deno.writeTextFile(new URL('src/dve/README.md', root), '# DVE\n\n[up](../../README.md)\n')
     await Deno.writeTextFile(new URL('src/dve/deep/more.md', root), 'no heading\n')
@@ -42,8 +42,9 @@ Deno.test('renderDoc shows raw HTML as text and keeps only links that lead somew
     const docs = await listDocs(root)
     const html = await renderDoc(root, docs[0], docs)
     assertStringIncludes(html, '&lt;script&gt;')
+    assertEquals(html.match(/<img [^>]*>/g), ['<img src="/charts/packages.svg" alt="bars" loading="lazy">'])
     assertEquals(
-      /<script|onclick=x>|<b |javascript:|<img|data:text/.exec(html.replaceAll('&lt;b onclick=x&gt;', '')),
+      /<script|onclick=x>|<b |javascript:|data:text/.exec(html.replaceAll('&lt;b onclick=x&gt;', '')),
       null,
     )
     assertStringIncludes(html, '<a href="/docs/dve/readme#limits">dve</a>')
@@ -55,6 +56,19 @@ Deno.test('renderDoc shows raw HTML as text and keeps only links that lead somew
     assertStringIncludes(html, '<td><code>x</code></td>')
     assertStringIncludes(await renderDoc(root, docs[1], docs), '<a href="/docs/readme">up</a>')
   }))
+
+Deno.test('a chart is served with its own style allowed, and no other file', async () => {
+  await using site = createSite({ production: true })
+  const chart = await site.fetch(new Request('http://localhost/charts/bench.svg'))
+  assertEquals([chart.status, chart.headers.get('content-type')], [200, 'image/svg+xml'])
+  assertEquals(chart.headers.get('content-security-policy'), "default-src 'none'; style-src 'unsafe-inline'")
+  assertStringIncludes(await chart.text(), '<svg ')
+  for (const name of ['bench.json', '..%2fREADME.md', 'none.svg']) {
+    const response = await site.fetch(new Request(`http://localhost/charts/${name}`))
+    assertEquals(response.status, 404, name)
+    await response.body?.cancel()
+  }
+})
 
 Deno.test('no address below /docs reaches a file that is not listed', async () => {
   await using site = createSite({ production: true })
