@@ -7,8 +7,8 @@
 //!
 //! ```text
 //! what a call does                          goes on behind a piece   is refused above it    is short
-//! copies, random bytes, parts of vectors    BYTES, CHANGES
-//! mmap munmap mprotect mremap madvise brk   CHANGES, MAPPINGS
+//! copies, random bytes, parts of vectors    BYTES, WORK
+//! mmap munmap mprotect mremap madvise brk   WORK, MAPPINGS
 //! mincore                                   LOOKS
 //! close_range                               CLOSES
 //! /proc/self/maps                                                                           LISTING
@@ -27,8 +27,8 @@ use crate::machine::Machine;
 pub const BYTES: u64 = 256 << 10;
 /// Random bytes are as dear as so many copied ones.
 pub const RANDOM_WEIGHT: u64 = 2;
-/// Pages that are mapped, unmapped, protected, moved or zeroed.
-pub const CHANGES: u64 = 256;
+/// Work on pages: how many are mapped, unmapped, protected, moved or filled with zeros, by [`Machine::work`].
+pub const WORK: u64 = 1024;
 /// Mappings that are looked at and changed.
 pub const MAPPINGS: usize = 512;
 /// Pages that are looked at.
@@ -49,8 +49,8 @@ pub const FRAMES: usize = 16;
 /// A piece of a call's work, as it grows.
 #[derive(Debug)]
 pub(crate) struct Piece {
-    /// [`Machine::changes`] when it began.
-    changes: u64,
+    /// [`Machine::work`] when it began.
+    work: u64,
     bytes: u64,
 }
 
@@ -58,7 +58,7 @@ impl Piece {
     /// One that begins now.
     pub fn begin(m: &impl Machine) -> Self {
         Self {
-            changes: m.changes(),
+            work: m.work(),
             bytes: 0,
         }
     }
@@ -75,6 +75,6 @@ impl Piece {
 
     /// Whether it is as large as may be.
     pub fn is_full(&self, m: &impl Machine) -> bool {
-        self.bytes >= BYTES || m.changes() - self.changes >= CHANGES
+        self.bytes >= BYTES || m.work() - self.work >= WORK
     }
 }

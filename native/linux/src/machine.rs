@@ -167,11 +167,11 @@ pub trait Machine {
         protection: Protection,
     ) -> Result<(), OutOfMemory>;
 
-    /// Removes the mappings of the range and frees its private pages, `most` of them at most, lowest first. Absent pages are no error.
+    /// Removes the mappings of the range and frees its private pages, until `most` [`Machine::work`] is done, lowest first. Absent pages are no error.
     /// Cost follows the pages present, not the length: the range may be many GiB. Gives the address before which all is done.
     fn unmap(&mut self, start: u64, pages: u64, most: u64) -> u64;
 
-    /// Gives the mapped pages of the range this protection, `most` of them at most, lowest first. Cost follows the pages present. Gives
+    /// Gives the mapped pages of the range this protection, until `most` [`Machine::work`] is done, lowest first. Cost follows the pages present. Gives
     /// the address before which all is done.
     fn protect(&mut self, start: u64, pages: u64, protection: Protection, most: u64) -> u64;
 
@@ -192,8 +192,9 @@ pub trait Machine {
     /// [`OutOfMemory`]; the shared page stays.
     fn make_private(&mut self, page: u64, protection: Protection) -> Result<(), OutOfMemory>;
 
-    /// How often a page was mapped, unmapped, protected, moved or filled with zeros so far: a measure of work.
-    fn changes(&self) -> u64;
+    /// Work on pages so far, in units of one that is unmapped or protected. What is dearer counts more (a new page, one that is filled with
+    /// zeros, one far from the last); a thousand units are within a millisecond.
+    fn work(&self) -> u64;
 
     /// What is mapped at `page`.
     fn page_state(&self, page: u64) -> PageState;

@@ -25,8 +25,10 @@ pub struct MockMachine {
     vector: Vec<u8>,
     ticks: u64,
     looks: u64,
-    changes: u64,
+    work: u64,
     copied: u64,
+    /// Pages that are not shared.
+    private: u64,
 }
 
 impl MockMachine {
@@ -91,13 +93,13 @@ impl MockMachine {
         };
     }
 
-    /// The first `most` mapped pages of a range, which count as changed, and the address before which there are no others.
+    /// The first `most` mapped pages of a range, which count as work, and the address before which there are no others.
     fn chosen(&mut self, start: u64, pages: u64, most: u64) -> (Vec<u64>, u64) {
         let end = start + pages * PAGE;
         let mut mapped = self.pages.range(start..end).map(|(&page, _)| page);
         let chosen: Vec<u64> = mapped.by_ref().take(most as usize).collect();
         let reached = mapped.next().unwrap_or(end);
-        self.changes += chosen.len() as u64;
+        self.work += chosen.len() as u64;
         (chosen, reached)
     }
 
@@ -127,10 +129,11 @@ impl MockMachine {
     }
 
     fn store(&mut self, address: u64, from: &[u8], forced: bool) -> Result<(), PageFault> {
-        self.copied += from.len() as u64;
+        let (pages, copied) = (&mut self.pages, &mut self.copied);
         Self::each_part(address, from.len(), |page, inside, done, part| {
-            match self.pages.get_mut(&page) {
+            match pages.get_mut(&page) {
                 Some(page) if !page.shared && (forced || page.protection.write) => {
+                    *copied += part as u64;
                     Arc::make_mut(&mut page.bytes)[inside..inside + part]
                         .copy_from_slice(&from[done..done + part]);
                     true
@@ -143,10 +146,11 @@ impl MockMachine {
 
 impl Machine for MockMachine {
     fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), PageFault> {
-        self.copied += into.len() as u64;
+        let (pages, copied) = (&self.pages, &mut self.copied);
         Self::each_part(address, into.len(), |page, inside, done, part| {
-            match self.pages.get(&page) {
+            match pages.get(&page) {
                 Some(page) if page.protection.any() => {
+                    *copied += part as u64;
                     into[done..done + part].copy_from_slice(&page.bytes[inside..inside + part]);
                     true
                 }
@@ -192,7 +196,8 @@ impl Machine for MockMachine {
             if !shared && self.free_pages() == 0 {
                 return Err(OutOfMemory);
             }
-            self.changes += 1;
+            self.work += 1;
+            self.private += u64::from(!shared);
             self.pages.insert(
                 page,
                 Page {
@@ -208,7 +213,8 @@ impl Machine for MockMachine {
     fn unmap(&mut self, start: u64, pages: u64, most: u64) -> u64 {
         let (chosen, reached) = self.chosen(start, pages, most);
         for page in chosen {
-            self.pages.remove(&page);
+            let old = self.pages.remove(&page);
+            self.private -= u64::from(old.is_some_and(|page| !page.shared));
         }
         reached
     }
@@ -247,16 +253,17 @@ impl Machine for MockMachine {
         reached
     }
 
-    fn changes(&self) -> u64 {
-        self.changes
+    fn work(&self) -> u64 {
+        self.work
     }
 
     fn make_private(&mut self, page: u64, protection: Protection) -> Result<(), OutOfMemory> {
         if self.free_pages() == 0 {
             return Err(OutOfMemory);
         }
-        self.changes += 1;
+        self.work += 1;
         if let Some(page) = self.pages.get_mut(&page) {
+            self.private += u64::from(page.shared);
             (page.shared, page.protection) = (false, protection);
         }
         Ok(())
@@ -271,8 +278,7 @@ impl Machine for MockMachine {
     }
 
     fn free_pages(&self) -> u64 {
-        self.capacity
-            .saturating_sub(self.pages.values().filter(|page| !page.shared).count() as u64)
+        self.capacity.saturating_sub(self.private)
     }
 
     fn total_pages(&self) -> u64 {

@@ -71,7 +71,11 @@ impl Kernel {
         self.thread_mut()
             .into_iter()
             .for_each(|thread| thread.unfinished = Some((rip, call)));
-        Action::Resume
+        // What is for a person need not be kept until the call is done.
+        match self.files.stdio.is_stream() && self.files.stdio.has_output() {
+            true => Action::Output,
+            false => Action::Resume,
+        }
     }
 
     /// Whether the running thread, at this instruction, is about to make a call again that is not done. Nothing comes in between; one

@@ -233,7 +233,7 @@ impl AddressSpace {
             return Ok(());
         };
         let piece = start..self.piece_of(&(start..range.end));
-        let reached = m.unmap(piece.start, pages(&piece), bounds::CHANGES);
+        let reached = m.unmap(piece.start, pages(&piece), bounds::WORK);
         self.tree.remove(start..reached);
         if self.tree.is_free(reached..range.end) {
             Ok(())
@@ -273,20 +273,24 @@ impl AddressSpace {
         if range.is_empty() {
             return Ok(());
         }
-        if *done == 0 {
-            if range.end > USER_END || !self.tree.covers(range.clone()) {
-                return Err(Errno::ENOMEM);
-            }
-            let mut mappings = self.tree.overlapping(range.clone());
-            if mappings.all(|(_, mapping)| mapping.protection == protection) {
-                return Ok(());
-            }
-            self.room_for(self.tree.cuts(range.clone()), 0)?;
+        if *done == 0 && (range.end > USER_END || !self.tree.covers(range.clone())) {
+            return Err(Errno::ENOMEM);
         }
         let rest = rest_of(&range, *done);
         let piece = rest.start..self.piece_of(&rest);
-        let reached = m.protect(piece.start, pages(&piece), protection, bounds::CHANGES);
-        self.tree.protect(piece.start..reached, protection);
+        let mut mappings = self.tree.overlapping(piece.clone());
+        let same = mappings.all(|(_, mapping)| mapping.protection == protection);
+        drop(mappings);
+        if *done == 0 && !(same && piece.end == range.end) {
+            self.room_for(self.tree.cuts(range.clone()), 0)?;
+        }
+        let reached = if same {
+            piece.end
+        } else {
+            let reached = m.protect(piece.start, pages(&piece), protection, bounds::WORK);
+            self.tree.protect(piece.start..reached, protection);
+            reached
+        };
         *done = reached - range.start;
         finished(reached == range.end)
     }
@@ -308,16 +312,16 @@ impl AddressSpace {
         if range.is_empty() {
             return Ok(());
         }
-        let (rest, mut left) = (rest_of(&range, *done), bounds::CHANGES);
+        let (rest, mut left) = (rest_of(&range, *done), bounds::WORK);
         for (start, mapping) in self.tree.overlapping(rest.clone()).take(bounds::MAPPINGS) {
             let part = start.max(rest.start)..mapping.end.min(rest.end);
-            let before = m.changes();
+            let before = m.work();
             let reached = match mapping.source {
                 Source::Anonymous => m.discard(part.start, pages(&part), left),
                 Source::File { .. } => m.unmap(part.start, pages(&part), left),
             };
             *done = reached - range.start;
-            left = left.saturating_sub(m.changes() - before);
+            left = left.saturating_sub(m.work() - before);
             if reached < part.end {
                 return Err(Errno::UNFINISHED);
             }
@@ -454,7 +458,7 @@ impl AddressSpace {
         to: u64,
     ) -> Result<u64, Errno> {
         let reached = m
-            .remap(from.start, to, moved / PAGE, bounds::CHANGES)
+            .remap(from.start, to, moved / PAGE, bounds::WORK)
             .map_err(|_| Errno::ENOMEM)?;
         finished(reached == from.start + moved)?;
         self.clear(m, from)?;

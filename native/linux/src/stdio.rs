@@ -123,7 +123,12 @@ impl Stdio {
             OutputMode::Stream => Written::Ready,
             OutputMode::Framed(limits) => match progress(&self.output, Kind::Response, limits) {
                 Ok(Progress::Whole(_)) => Written::Ready,
-                Ok(_) => Written::Waiting,
+                Ok(Progress::Parts(_, missing)) => {
+                    // At once, or the bytes would be moved as they grow. Memory that nothing is written to is none.
+                    self.output.reserve_exact(missing);
+                    Written::Waiting
+                }
+                Ok(Progress::Head(_)) => Written::Waiting,
                 // A length over its limit is told as soon as the head is there.
                 Err(FrameError::Header(_) | FrameError::Body(_)) => Written::TooMuch,
                 Err(error) => Written::Broken(error),
@@ -158,6 +163,12 @@ impl Stdio {
                 self.limits
             )
         })
+    }
+
+    /// Whether bytes wait on fd 1 or 2.
+    #[must_use]
+    pub fn has_output(&self) -> bool {
+        !self.output.is_empty() || !self.log.is_empty()
     }
 
     /// Whether every byte on fd 1 is for a person, not in frames.

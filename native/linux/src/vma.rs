@@ -195,14 +195,8 @@ impl VmaTree {
     /// Whether every byte of the range is mapped.
     #[must_use]
     pub fn covers(&self, range: Range<u64>) -> bool {
-        let mut at = range.start;
-        for (start, mapping) in self.overlapping(range.clone()) {
-            if start > at {
-                return false;
-            }
-            at = mapping.end;
-        }
-        at >= range.end
+        let inside = USER_START <= range.start && range.end <= USER_END;
+        range.is_empty() || inside && self.gaps.is_taken(range.start, range.end)
     }
 
     /// The highest free range of `length` bytes that ends at or below `top`.

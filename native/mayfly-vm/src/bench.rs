@@ -1,6 +1,7 @@
 //! Measurements.
 
 mod bare;
+mod calls;
 mod filter;
 mod isolated;
 mod sheet;
@@ -23,6 +24,8 @@ pub struct Options {
     pub deno: Option<PathBuf>,
     /// Only the floor of this moment.
     pub floor: bool,
+    /// Only the search for the slowest system calls.
+    pub calls: bool,
     /// How the results leave.
     pub format: Format,
 }
@@ -33,6 +36,7 @@ impl Options {
         let mut options = Options {
             deno: None,
             floor: false,
+            calls: false,
             format: Format::Text,
         };
         let mut rest = arguments.iter();
@@ -40,19 +44,23 @@ impl Options {
             match argument.as_str() {
                 "--json" => options.format = Format::Json,
                 "--floor" => options.floor = true,
+                "calls" => options.calls = true,
                 "--deno" => {
                     let path = rest.next().ok_or("bench: --deno: no path, want one")?;
                     options.deno = Some(path.into());
                 }
                 other => {
                     return Err(format!(
-                        "bench: {other}: unknown, want --deno PATH, --floor or --json"
+                        "bench: {other}: unknown, want calls, --deno PATH, --floor or --json"
                     ));
                 }
             }
         }
         if options.floor && options.deno.is_some() {
             return Err("bench: --floor beside --deno: the floor needs no binary, want one of them".into());
+        }
+        if options.calls && (options.floor || options.deno.is_some()) {
+            return Err("bench: calls beside --floor or --deno, want one of them".into());
         }
         Ok(options)
     }
@@ -66,6 +74,11 @@ pub fn bench(options: &Options) -> Result<(), Box<dyn Error>> {
     sheet.say(&format!("flavour {:?}", host.flavour()));
     if options.floor {
         bare::floor(&host, &mut alarm, &mut sheet)?;
+        sheet.end();
+        return Ok(());
+    }
+    if options.calls {
+        calls::calls(&host, &mut alarm, &mut sheet)?;
         sheet.end();
         return Ok(());
     }
@@ -94,6 +107,8 @@ mod tests {
         assert_eq!(parse("").unwrap().format, Format::Text);
         assert!(parse("--floor").unwrap().floor && !options.floor);
         assert!(parse("--floor --deno /a").unwrap_err().contains("one of them"));
+        assert!(parse("calls --json").unwrap().calls && !options.calls);
+        assert!(parse("calls --floor").unwrap_err().contains("one of them"));
         assert!(parse("--deno").unwrap_err().contains("no path"));
         assert!(parse("--fast").unwrap_err().contains("--fast"));
     }

@@ -21,6 +21,7 @@ usage: mayfly-vm COMMAND
   bench [--json]   measure round trip, fault, fork, reset and their floor
       --deno PATH        requests to this deno binary too
       --floor            only the floor
+      calls              only a search for the slowest system calls
 ";
 
 fn main() -> ExitCode {

@@ -126,8 +126,8 @@ impl seam::Machine for Guest {
         self.or_all(result, start, pages)
     }
 
-    fn changes(&self) -> u64 {
-        self.vm.space_ref().changes()
+    fn work(&self) -> u64 {
+        self.vm.space_ref().work()
     }
 
     fn make_private(&mut self, page: u64, allowed: seam::Protection) -> Result<(), seam::OutOfMemory> {

@@ -28,6 +28,14 @@ use tables::Slot;
 pub(crate) use frame_set::FrameSet;
 pub(crate) use rewind::Frozen;
 
+/// A frame that is new, as its page may have to come from the host: with its entry, some 250 ns.
+const FRESH_WORK: u64 = 3;
+/// A page that is filled with zeros, or copied, and was never written by this machine.
+const ZERO_WORK: u64 = 5;
+/// A translation that goes stale in another piece of memory than the one before: the flush has one call more (15 us).
+const FAR_WORK: u64 = 15;
+/// Such a piece: what one flush covers.
+const STALE_PIECE: u64 = 1 << 20;
 /// Bytes of addresses that one table of the lowest level maps.
 const TABLE_SPAN: u64 = 512 * PAGE;
 /// Tables taken at a time while a program boots, so that they lie together.
@@ -101,8 +109,10 @@ pub struct Space {
     stale: Vec<u64>,
     /// Translations that went stale so far.
     went_stale: u64,
-    /// Entries of pages that were changed, and pages filled with zeros, so far.
-    changes: u64,
+    /// Work on pages so far, see [`Space::work`].
+    work: u64,
+    /// The piece of memory that the last stale frame lies in.
+    stale_piece: u64,
     /// Frames were taken or given back since the snapshot.
     changed: bool,
     /// Entries changed since the last audit, in debug builds, and entries that it met.
@@ -125,7 +135,8 @@ impl Space {
             written_set: FrameSet::default(),
             stale: Vec::new(),
             went_stale: 0,
-            changes: 0,
+            work: 0,
+            stale_piece: u64::MAX,
             changed: false,
             unaudited: 0,
             audited: 0,
@@ -176,6 +187,10 @@ impl Space {
     }
 
     fn note_stale(&mut self, frame: u64) {
+        if frame / STALE_PIECE != self.stale_piece {
+            self.stale_piece = frame / STALE_PIECE;
+            self.work += FAR_WORK;
+        }
         self.stale.push(frame);
         self.went_stale += 1;
     }
@@ -243,7 +258,7 @@ impl Space {
         self.unmap_some(start, pages, u64::MAX).map(drop)
     }
 
-    /// [`Space::unmap`] of `most` mapped pages at most, lowest first; gives the address before which all is done.
+    /// [`Space::unmap`] until `most` work is done, lowest pages first; gives the address before which all is done.
     pub fn unmap_some(&mut self, start: u64, pages: u64, most: u64) -> Result<u64> {
         self.each_mapped(start, pages, most, |space, _, slot, entry| {
             space.set(slot, Pte::EMPTY);
@@ -257,7 +272,7 @@ impl Space {
         self.protect_some(start, pages, protection, u64::MAX).map(drop)
     }
 
-    /// [`Space::protect`] of `most` mapped pages at most, lowest first; gives the address before which all is done.
+    /// [`Space::protect`] until `most` work is done, lowest pages first; gives the address before which all is done.
     pub fn protect_some(&mut self, start: u64, pages: u64, protection: Protection, most: u64) -> Result<u64> {
         self.each_mapped(start, pages, most, |space, _, slot, entry| {
             let frame = entry.frame();
@@ -276,7 +291,7 @@ impl Space {
         self.remap_some(from, to, pages, u64::MAX).map(drop)
     }
 
-    /// [`Space::remap`] of `most` mapped pages at most, lowest first; gives the address before which all is done. All tables that the
+    /// [`Space::remap`] until `most` work is done, lowest pages first; gives the address before which all is done. All tables that the
     /// whole needs are there after the first call.
     pub fn remap_some(&mut self, from: u64, to: u64, pages: u64, most: u64) -> Result<u64> {
         let end = range_end(from, pages)?;
@@ -311,18 +326,18 @@ impl Space {
         self.discard_some(start, pages, u64::MAX).map(drop)
     }
 
-    /// [`Space::discard`] of `most` mapped pages at most, lowest first; gives the address before which all is done.
+    /// [`Space::discard`] until `most` work is done, lowest pages first; gives the address before which all is done.
     pub fn discard_some(&mut self, start: u64, pages: u64, most: u64) -> Result<u64> {
         self.each_mapped(start, pages, most, |space, _, _, entry| {
             if entry.frame() < FILES {
                 space.memory.zero(entry.frame())?;
-                space.changes += 1;
+                space.work += ZERO_WORK;
             }
             Ok(())
         })
     }
 
-    /// Does something to the mapped pages of a range, `most` of them at most, lowest first; gives the address before which all is done.
+    /// Does something to the mapped pages of a range until `most` work is done, lowest first; gives the address before which all is done.
     fn each_mapped(
         &mut self,
         start: u64,
@@ -331,20 +346,20 @@ impl Space {
         mut act: impl FnMut(&mut Space, u64, Slot, Pte) -> Result<()>,
     ) -> Result<u64> {
         let end = range_end(start, pages)?;
-        let (mut at, mut left) = (start, most);
+        let (mut at, begin) = (start, self.work);
         while let Some((address, slot, entry)) = self.next_mapped(at, end) {
-            if left == 0 {
+            if self.work - begin >= most {
                 return Ok(address);
             }
             act(self, address, slot, entry)?;
-            (at, left) = (address + PAGE, left - 1);
+            at = address + PAGE;
         }
         Ok(end)
     }
 
-    /// How often an entry of a page was changed, or a page filled with zeros, so far.
-    pub fn changes(&self) -> u64 {
-        self.changes
+    /// Work on pages so far, in units of an entry that changes (60 ns). See the constants for what is dearer.
+    pub fn work(&self) -> u64 {
+        self.work
     }
 
     /// Puts a private copy in the place of a file's page.
@@ -363,6 +378,7 @@ impl Space {
         }
         let frame = self.fresh_frame()?;
         self.memory.copy_frame(entry.frame(), frame)?;
+        self.work += ZERO_WORK;
         self.set(slot, Pte::page(frame, protection));
         Ok(())
     }

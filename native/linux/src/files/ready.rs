@@ -1,22 +1,25 @@
 //! Readiness: what `poll` and `epoll` report, and what waits for time.
 
-use std::collections::BTreeMap;
-
 use super::{FileKind, Files, Interest, OpenFile, PIPE_BUF, READING, WRITING, event};
 
 /// An epoll set, and sets within it: no deeper.
 pub(super) const EPOLL_DEPTH: u32 = 2;
 
-/// What holds of files at one instant, asked for many: each epoll set is looked through once, however often it is asked for and in
-/// whatever sets it is. So all answers together cost no more than there are files asked for and files in sets.
+/// What holds of files at one instant, asked for many: each file is looked at once, and each epoll set looked through once, however often
+/// it is asked for and in whatever sets it is. So all answers together cost no more than there are files and files in sets.
 #[derive(Debug)]
 pub struct Readiness<'a> {
     files: &'a Files,
     now: u64,
-    /// What the sets that were asked for answered.
-    sets: BTreeMap<usize, u32>,
-    looks: u64,
+    /// What is known, by description; [`UNKNOWN`] where nothing is. Empty for the first few looks.
+    known: Vec<u32>,
+    looks: usize,
 }
+
+/// No events that hold: `event` has no such bits.
+const UNKNOWN: u32 = u32::MAX;
+/// Looks before answers are kept: who asks for few files and no set has no use for it.
+const KEPT_FROM: usize = 16;
 
 impl Readiness<'_> {
     /// The poll events that hold for a description.
@@ -26,13 +29,37 @@ impl Readiness<'_> {
 
     /// Looks at files so far: a measure of work.
     #[must_use]
-    pub fn looks(&self) -> u64 {
+    pub fn looks(&self) -> usize {
         self.looks
     }
 
     fn within(&mut self, file: usize, depth: u32) -> u32 {
-        use event::{ERR, HUP, IN, OUT, RDHUP, RDNORM, WRNORM};
+        if let Some(&known) = self.known.get(file).filter(|&&known| known != UNKNOWN) {
+            return known;
+        }
         self.looks += 1;
+        let is_set = matches!(
+            self.files.open.get(file),
+            Some(OpenFile {
+                kind: FileKind::Epoll { .. },
+                ..
+            })
+        );
+        let events = self.look(file, depth);
+        if is_set || self.looks > KEPT_FROM {
+            if self.known.is_empty() {
+                self.known = vec![UNKNOWN; self.files.open.end()];
+            }
+            self.known
+                .get_mut(file)
+                .into_iter()
+                .for_each(|known| *known = events);
+        }
+        events
+    }
+
+    fn look(&mut self, file: usize, depth: u32) -> u32 {
+        use event::{ERR, HUP, IN, OUT, RDHUP, RDNORM, WRNORM};
         let (files, now) = (self.files, self.now);
         let Some(open) = files.open.get(file) else {
             return event::NVAL;
@@ -70,16 +97,11 @@ impl Readiness<'_> {
             }
             FileKind::Timer { next, .. } => if_so(*next != 0 && *next <= now, IN | RDNORM),
             FileKind::Epoll { interests, .. } => {
-                if let Some(&known) = self.sets.get(&file) {
-                    return known;
-                }
                 let any = depth > 0
                     && interests
                         .iter()
                         .any(|(&(_, file), interest)| self.reportable(file, interest, depth - 1) != 0);
-                let events = if_so(any, IN | RDNORM);
-                self.sets.insert(file, events);
-                events
+                if_so(any, IN | RDNORM)
             }
         }
     }
@@ -118,7 +140,7 @@ impl Files {
         Readiness {
             files: self,
             now,
-            sets: BTreeMap::new(),
+            known: Vec::new(),
             looks: 0,
         }
     }

@@ -2,6 +2,7 @@
 
 mod alarms;
 mod arguments;
+mod bounds;
 mod events;
 mod folders;
 mod fuzz;

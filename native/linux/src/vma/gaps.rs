@@ -98,6 +98,12 @@ impl Gaps {
             .or_else(|| self.highest_before(gap.lower, before, length))
     }
 
+    /// Whether no byte of a range, which is not empty, is free.
+    pub fn is_taken(&self, start: u64, end: u64) -> bool {
+        self.at_or_below(end - 1)
+            .is_none_or(|(_, its_end)| its_end <= start)
+    }
+
     /// Adds what became free, which joins the ranges that it touches or shares bytes with.
     pub fn free(&mut self, start: u64, end: u64) {
         let (mut low, mut high) = (start, end);

@@ -1,12 +1,17 @@
 // Asks for as much of one thing as a request's header says: "WHAT NUMBER". Answers how much it got, and the error after that.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
+#include <sys/uio.h>
 #include <time.h>
 
 #include "../support/serve.h"
@@ -121,6 +126,28 @@ static void act(const char *what, size_t length) {
         syscall(SYS_open, "/nowhere", 0);
         syscall(SYS_rseq, 0, 0, 0, 0);
         got(0, 0);
+    } else if (!strcmp(name, "devour")) {
+        // One call, a thousand parts, for seconds: random bytes for 1, zeros for 2.
+        struct iovec parts[1024];
+        for (int i = 0; i < 1024; i++) parts[i] = (struct iovec){bytes, 1 << 20};
+        long done = syscall(SYS_readv, open(n == 1 ? "/dev/urandom" : "/dev/zero", O_RDONLY), parts, 1024);
+        got(done >> 20, 0);
+    } else if (!strcmp(name, "nested-sets")) {
+        // As many files in sets as may be, the sets in a set, and a poll of that set by a thousand names.
+        struct epoll_event event = {.events = EPOLLIN};
+        int outer = epoll_create1(0), file[100], last = 0;
+        for (int i = 0; i < 100; i++) file[i] = eventfd(0, 0);
+        for (int i = 0; i < 60; i++) {
+            int inner = epoll_create1(0);
+            epoll_ctl(outer, EPOLL_CTL_ADD, inner, &event);
+            for (int k = 0; k < 100; k++) epoll_ctl(inner, EPOLL_CTL_ADD, file[k], &event);
+        }
+        for (int fd; (fd = dup(outer)) >= 0;) last = fd;
+        struct pollfd polls[1024];
+        for (int i = 0; i < 1024; i++) polls[i] = (struct pollfd){last - i % 700, POLLIN, 0};
+        long before = poll(polls, 1024, 0), one = 1;
+        write(file[99], &one, 8);
+        got(poll(polls, 1024, 0) - before, 0);
     } else if (!strcmp(name, "many-unknown")) {
         for (int i = 0; i < n; i++) syscall(9000 + i);
         got(n, 0);

@@ -289,6 +289,36 @@ fn cpu_time_ends_the_request_and_waiting_costs_none() {
 }
 
 #[test]
+fn a_deadline_ends_a_call_that_is_under_way() {
+    let Some(mut guest) = Bounded::new(Limits {
+        cpu_ns: Some(50 * MS),
+        ..limits()
+    }) else {
+        return;
+    };
+    for deed in ["devour 1", "devour 2"] {
+        let exits = guest.instance.exits();
+        assert_eq!(guest.ask(deed), Outcome::CpuOver, "{deed}");
+        // The guest made two calls: what is more are pieces of the second, with a look at the deadline before each.
+        assert!(guest.instance.exits() - exits > 8, "{deed}");
+    }
+    let Some(mut guest) = Bounded::new(limits()) else {
+        return;
+    };
+    let exits = guest.instance.exits();
+    let deadline = monotonic_ns() + 100 * MS;
+    let outcome = guest
+        .instance
+        .handle(frame("devour 1", b""), &mut guest.alarm, deadline);
+    assert_eq!(outcome.unwrap(), Outcome::Timeout);
+    assert!(guest.instance.exits() - exits > 4);
+    guest.instance.reset().unwrap();
+    guest.instance.check().unwrap();
+    assert_eq!(text(&guest.ask("nested-sets")), all(1024));
+    assert_eq!(text(&guest.ask("hello")), "hello");
+}
+
+#[test]
 fn a_cpu_deadline_is_never_missed_however_short() {
     let Some(mut guest) = Bounded::new(Limits {
         cpu_ns: Some(MS / 2),

@@ -1,6 +1,6 @@
 //! Walking and changing page tables, one entry at a time.
 
-use super::{Space, TABLE_CHUNK, Written};
+use super::{FRESH_WORK, Space, TABLE_CHUNK, Written};
 use crate::error::{Error, Result};
 use crate::layout::{FILES, PAGE, PML4, USER_END, USER_START};
 use crate::pte::Pte;
@@ -30,7 +30,7 @@ impl Space {
             self.note_stale(old.frame());
         }
         self.memory.set_word(slot.table, slot.index, new.0);
-        self.changes += 1;
+        self.work += 1;
         self.note_written(slot.table, 1);
     }
 
@@ -120,6 +120,7 @@ impl Space {
             });
         }
         self.changed = true;
+        self.work += FRESH_WORK;
         if fresh.recycled {
             self.memory.zero(fresh.frame)?;
         } else if fresh.frame >= self.eager {
