@@ -12,6 +12,7 @@ import { parseStackFrame } from '../../src/errors/stack_frame.ts'
 import type { Admission } from '../../src/isolate/admission.ts'
 import { toResponse } from '../../src/isolate/answer_to_context.ts'
 import { toGrants } from '../../src/isolate/grants.ts'
+import { beforeLastWords } from '../../src/isolate/processes/last_words.ts'
 import { decodeDescription, decodeResponse } from '../../src/isolate/response_frame.ts'
 import { createStackMapper, mapStack } from '../../src/isolate/stack.ts'
 import { makeFrame, RESPONSE, WIDEST } from '../../src/isolate/wire.ts'
@@ -58,6 +59,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   isHeaderName,
   isHeaderValue,
   parseCookies,
+  'the log of a worker process': (text) => beforeLastWords(`${text}Fatal process out of memory${text}`),
   'ctx.get.cookie': (text) => createContext('/', { headers: { cookie: text.trim() } }).get.cookie('a'),
   'ctx.get.query': (text) => createContext(`/?${text}`).get.query(),
   'ctx.set.header': (text) => createContext('/').set.header('a', text),
@@ -173,6 +175,8 @@ const FILES = [
   'isolate/admission.ts',
   'isolate/answer_to_context.ts',
   'isolate/grants.ts',
+  'isolate/processes/guest_process.ts',
+  'isolate/processes/last_words.ts',
   'isolate/refusals.ts',
   'isolate/request_line.ts',
   'isolate/response_frame.ts',

@@ -121,7 +121,8 @@ async function writeRoute(
   const file = await fileOf(name)
   const text = await Deno.readTextFile(file)
   const chosen = inputs[name]?.map((input) => toWarmup(name, input))
-  const isolated = { timeoutMs: TIMEOUT_MS, warmup: chosen ?? warmup }
+  const may = ['cookies', 'headers:*']
+  const isolated = { timeoutMs: TIMEOUT_MS, warmup: chosen ?? warmup, may }
   const more = mode === 'plain' ? '' : `\nexport const isolated = ${JSON.stringify(isolated, null, 2)}\n`
   await Deno.writeTextFile(
     `${folder}/${name}${file.href.endsWith('x') ? '.tsx' : '.ts'}`,

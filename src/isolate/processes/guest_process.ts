@@ -11,6 +11,7 @@ import type { OutcomeName } from '../ffi/layout.ts'
 import type { FrameLimits } from '../wire.ts'
 import { CpuDeadline } from './cpu_deadline.ts'
 import { FrameReader } from './frame_reader.ts'
+import { beforeLastWords } from './last_words.ts'
 
 /** What to start, and how much it may use. */
 export interface GuestCommand {
@@ -46,9 +47,6 @@ export interface Exchange {
   readonly message: string
 }
 
-/** What V8 says last when it has no memory. */
-const OUT_OF_MEMORY = /Fatal (?:JavaScript|process) out of memory/
-const V8_LAST_WORDS = /\n*(?:<--- Last few GCs|#\n# Fatal )[^]*$/
 const NOTHING = new Uint8Array(0)
 const encoder = new TextEncoder()
 
@@ -59,7 +57,9 @@ export class GuestProcess {
   readonly #reader: FrameReader
   readonly #errors: Promise<void>
   readonly #decoder = new TextDecoder()
+  /** The beginning of what came on fd 2, `logBytes` characters at most, and the end of what came then. */
   #log = ''
+  #rest = ''
   readonly #logBytes: number
   #logDropped = 0
   #killedFor: 'timeout' | 'cpu' | null = null
@@ -97,13 +97,13 @@ export class GuestProcess {
 
   /** What was written to fd 2 since the last call; whole after {@link end}. */
   takeLog(): { readonly log: Uint8Array<ArrayBuffer>; readonly logDropped: number } {
-    const bytes = encoder.encode(this.#log)
+    const bytes = encoder.encode(this.#log + this.#rest)
     const over = Math.max(0, bytes.length - this.#logBytes)
     const taken = {
       log: over > 0 ? bytes.slice(0, this.#logBytes) : bytes,
       logDropped: this.#logDropped + over,
     }
-    this.#log = ''
+    this.#log = this.#rest = ''
     this.#logDropped = 0
     return taken
   }
@@ -153,8 +153,10 @@ export class GuestProcess {
     if (signal === null) return ended('exited', code)
     if (signal === 'SIGXCPU') return ended('timeout')
     await this.#errors
-    if ((signal === 'SIGTRAP' || signal === 'SIGABRT') && OUT_OF_MEMORY.test(this.#log)) {
-      this.#log = this.#log.replace(V8_LAST_WORDS, '')
+    const log = signal === 'SIGTRAP' || signal === 'SIGABRT' ? beforeLastWords(this.#log + this.#rest) : null
+    if (log !== null) {
+      this.#log = log
+      this.#rest = ''
       return ended('memory')
     }
     return ended('killed', (constants.signals as Readonly<Record<string, number>>)[signal] ?? 0)
@@ -163,10 +165,13 @@ export class GuestProcess {
   /** Reads fd 2 to its end, and keeps its beginning and its last words. */
   async #collect(): Promise<void> {
     for await (const chunk of this.#child.stderr) {
-      this.#log += this.#decoder.decode(chunk, { stream: true })
-      const over = this.#log.length - this.#logBytes - LAST_BYTES
+      const text = this.#decoder.decode(chunk, { stream: true })
+      const room = this.#logBytes - this.#log.length
+      this.#log += text.slice(0, room)
+      this.#rest += text.slice(room)
+      const over = this.#rest.length - LAST_BYTES
       if (over <= 0) continue
-      this.#log = this.#log.slice(0, this.#logBytes) + this.#log.slice(-LAST_BYTES)
+      this.#rest = this.#rest.slice(over)
       this.#logDropped += over
     }
   }
