@@ -3,8 +3,8 @@
  *
  * ```text
  * load -> describe -> warm-up -> beforeSnapshot -> snapshot -> trial runs in a fork
- *   ^                                                                |
- *   +---- once more with a longer warm-up <-- unsettled -------------+
+ *                     ^     |
+ *                     +-----+ while requests become faster
  * ```
  */
 import { toPrintable } from '../errors/printable.ts'
@@ -37,13 +37,15 @@ export interface WarmProgram {
 
 /** What the first runs of a handler may take beyond its own limit: they are cold. */
 const COLD_MS = 1000
-/** CPU time for the warm-up of one handler, and of all of them: a neighbour on the core must not shorten it. */
-const HANDLER_MS = 500
+/**
+ * CPU time of a handler's warm-up until its requests are first compared, the most for one handler, and for all of them. CPU time: a
+ * neighbour on the core must not shorten it.
+ */
+const WINDOW_MS = 250
+const HANDLER_MS = 6000
 const WARMUP_MS = 20_000
 /** Runs of each frame where nothing gets quicker by running: they find what is set up at first use, and leave little garbage. */
 const INTERPRETED_RUNS = 2
-/** How many times longer the second warm-up is. */
-const LONGER = 3
 /**
  * Loads a program into its base. A handler that ends it in its warm-up, or does not come to an end, starts cold and is told of on standard error.
  * Rejects with `BootError`, `IsolationUnavailableError` or `NativeError`.
@@ -55,12 +57,7 @@ export async function bootWarm(
 ): Promise<WarmProgram> {
   const begin = performance.now()
   const seed = createSeed()
-  const first = await bootSurvivors(library, base, plan, seed, plan.warmup, 1)
-  let { native, trials } = first
-  if (!trials.every(isWarm)) {
-    await native.close()
-    ;({ native, trials } = await bootSurvivors(library, base, plan, seed, first.warmup, LONGER))
-  }
+  const { native, trials } = await bootSurvivors(library, base, plan, seed, plan.warmup)
   return { native, bootMs: performance.now() - begin, settled: trials.every(isWarm), trials, seed }
 }
 
@@ -74,18 +71,17 @@ export function bootCold(
   return NativeProgram.boot(library, toLoadSpec(plan, base, seed))
 }
 
-/** Boots, each time without the handler at fault; gives the warm-up that was left. */
+/** Boots, each time without the handler at fault. */
 async function bootSurvivors(
   library: NativeLibrary,
   base: NativeProgram,
   plan: Program,
   seed: string,
   given: readonly Warmup[],
-  times: number,
-): Promise<{ native: NativeProgram; warmup: readonly Warmup[]; trials: readonly HandlerTrial[] }> {
+): Promise<{ native: NativeProgram; trials: readonly HandlerTrial[] }> {
   let warmup = given
   for (;;) {
-    const steps = toSteps(plan, warmup, times)
+    const steps = toSteps(plan, warmup)
     try {
       const spec = {
         ...toLoadSpec(plan, base, seed),
@@ -95,7 +91,7 @@ async function bootSurvivors(
       }
       const native = await NativeProgram.boot(library, spec)
       const failed = warmup.length === 0 ? undefined : failedHook(plan, native, steps.length - 1)
-      if (failed === undefined) return { native, warmup, trials: toTrials(native, steps) }
+      if (failed === undefined) return { native, trials: toTrials(native, steps) }
       console.error(`mayfly: ${failed}; it starts without a warm-up, of which nothing may stay`)
       await native.close()
       warmup = []
@@ -137,18 +133,18 @@ function toTrials({ report }: NativeProgram, steps: readonly Step[]): HandlerTri
 }
 
 /** The whole warm-up: the description, each handler's requests in turn, and the application's own last word. */
-function toSteps(plan: Program, warmup: readonly Warmup[], times: number): Step[] {
+function toSteps(plan: Program, warmup: readonly Warmup[]): Step[] {
   const handlers = Map.groupBy(warmup, ({ handler }) => handler)
   const timeoutMs = plan.options.timeoutMs + COLD_MS
   const isCompiled = plan.options.runtime === 'deno'
   const requests = warmup.map((entry): Step => {
     const { handler, frame, count, tried } = entry
     const own = handlers.get(handler)!
-    const handlerMs = times * Math.min(HANDLER_MS, WARMUP_MS / handlers.size)
-    const budgetMs = Math.ceil(handlerMs / own.length)
-    const runs = isCompiled ? count * times : Math.min(count, INTERPRETED_RUNS)
+    const share = (ms: number) => Math.ceil(Math.min(ms, WARMUP_MS / handlers.size) / own.length)
+    const runs = isCompiled ? count : Math.min(count, INTERPRETED_RUNS)
+    const budget = { windowMs: share(WINDOW_MS), mostMs: share(HANDLER_MS) }
     const rehearse = tried !== null
-    return { handler, tried, frame: { frame, runs, group: 1, rehearse, timeoutMs, budgetMs } }
+    return { handler, tried, frame: { frame, runs, group: 1, rehearse, timeoutMs, ...budget } }
   })
   return [
     toControl({ control: 'describe' }, 0),
@@ -158,7 +154,11 @@ function toSteps(plan: Program, warmup: readonly Warmup[], times: number): Step[
 }
 
 /** A frame of the program's own, whose answer is read after the boot. */
-function toControl(head: DescribeHead | BeforeSnapshotHead, group: number, timeoutMs?: number): Step {
+function toControl(
+  head: DescribeHead | BeforeSnapshotHead,
+  group: number,
+  timeoutMs?: number,
+): Step {
   const frame = { frame: encodeControl(head), runs: 1, group, tell: true }
   return { handler: null, tried: null, frame: timeoutMs === undefined ? frame : { ...frame, timeoutMs } }
 }

@@ -12,7 +12,7 @@ use crate::abi::{Fault, Status, fault, numbers};
 use crate::warmup::{Entry, Plan};
 
 /// The only version there is.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// Most descriptors, threads and mappings that a guest may be given: each costs the host memory, and a reset looks at all.
 const DESCRIPTORS_MAX: u32 = 65_536;
 const THREADS_MAX: u32 = 1024;
@@ -48,7 +48,8 @@ numbers! {
         /// Memory u64, output u32, log u32, boot time in nanoseconds u64, CPU time in nanoseconds u64 (0: no limit), system
         /// calls u64, descriptors u32, threads u32, mappings u32.
         Limits = 9 "limits",
-        /// Runs u32, group u32, marks u32 ([`KEEP_ANSWER`], [`REHEARSE`]), milliseconds for one run u32 and for all runs u32, frame.
+        /// Runs u32, group u32, marks u32 ([`KEEP_ANSWER`], [`REHEARSE`]), milliseconds u32 for one run, until its
+        /// runs are first compared, and for all runs, frame.
         Warmup = 10 "warmup",
         /// Empty: the program answers draw frames, and its generators are brought to their next seed before the snapshot.
         Draws = 11 "draws",
@@ -260,7 +261,7 @@ fn limits(payload: &[u8]) -> Result<Limits, Fault> {
 fn warmup(payload: &[u8]) -> Result<Entry, Fault> {
     let mut r = Reader { rest: payload };
     let (runs, group, marks) = (r.number()?, r.number()?, r.number()?);
-    let (timeout_ms, budget_ms) = (r.number()?, r.number()?);
+    let (timeout_ms, window_ms, most_ms) = (r.number()?, r.number()?, r.number()?);
     if runs > RUNS_MAX || marks > KEEP_ANSWER | REHEARSE {
         return Err(wrong(format!(
             "warm-up of {runs} runs, marks {marks}, want at most {RUNS_MAX} and 3"
@@ -274,7 +275,8 @@ fn warmup(payload: &[u8]) -> Result<Entry, Fault> {
             timeout_ns: u64::from(timeout_ms) * 1_000_000,
         },
         runs,
-        budget_ns: u64::from(budget_ms) * 1_000_000,
+        window_ns: u64::from(window_ms) * 1_000_000,
+        most_ns: u64::from(most_ms) * 1_000_000,
         group,
         tell: marks & KEEP_ANSWER != 0,
     })

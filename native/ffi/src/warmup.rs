@@ -1,5 +1,12 @@
-//! The order of warm-up requests: group after group, and in a group the frames in turn until each has run as often as wanted or
-//! has used up its time.
+//! The order of warm-up requests: group after group, and in a group the frames in turn until each has run as often as wanted, has
+//! used up its time, or has become no faster any more.
+//!
+//! ```text
+//! CPU time of a frame  |- window -|- window -|------ window ------|---------------- window ----------------| ... most
+//! mean of a run            57 ms      31 ms          12 ms                       11.5 ms: steady, it ends
+//! ```
+
+use std::time::{Duration, Instant};
 
 use mayfly_pool::WarmupRequest;
 
@@ -10,13 +17,22 @@ pub struct Entry {
     pub request: WarmupRequest,
     /// How often it runs.
     pub runs: u32,
+    /// Time after which its runs are first compared, in nanoseconds.
+    pub window_ns: u64,
     /// Time for all runs together, in nanoseconds; none begins after it.
-    pub budget_ns: u64,
+    pub most_ns: u64,
     /// Neighbours of equal number run in turn.
     pub group: u32,
     /// Its last answer is kept.
     pub tell: bool,
 }
+
+/// A window holds at least so many runs: fewer say little.
+const WINDOW_RUNS: u32 = 8;
+/// A window goes on to another one if its mean run took at most this share of the mean before.
+const FASTER: f64 = 0.9;
+/// Wall-clock time after which only frames that tell still run: a busy host must not make the boot late.
+const LONGEST: Duration = Duration::from_secs(40);
 
 /// Gives the frames one by one and keeps the answers that were asked for.
 #[derive(Debug)]
@@ -27,6 +43,8 @@ pub struct Plan {
     start: usize,
     /// The entry that ran last, if any.
     last: Option<usize>,
+    /// When the first frame was asked for.
+    begun: Option<Instant>,
 }
 
 /// How far an entry is.
@@ -36,7 +54,52 @@ struct Progress {
     spent_ns: u64,
     /// Of its quickest run.
     quickest_ns: u64,
+    pace: Pace,
     answer: Vec<u8>,
+}
+
+/// Whether a frame still becomes faster.
+#[derive(Clone, Debug)]
+struct Pace {
+    /// Time at which the window is full.
+    window_ns: u64,
+    ns: u64,
+    runs: u32,
+    /// Mean run of the window before, in nanoseconds.
+    before: Option<f64>,
+    steady: bool,
+}
+
+impl Pace {
+    fn new(window_ns: u64) -> Pace {
+        Pace {
+            window_ns,
+            ns: 0,
+            runs: 0,
+            before: None,
+            steady: false,
+        }
+    }
+
+    fn note(&mut self, ns: u64) {
+        self.ns = self.ns.saturating_add(ns);
+        self.runs += 1;
+        if self.ns < self.window_ns || self.runs < WINDOW_RUNS {
+            return;
+        }
+        let mean = self.ns as f64 / f64::from(self.runs);
+        // The second window is as long as the first; from then on each is as long as all before it.
+        let window_ns = match self.before {
+            None => self.window_ns,
+            Some(_) => self.window_ns.saturating_mul(2),
+        };
+        let steady = self.before.is_some_and(|before| mean > before * FASTER);
+        *self = Pace {
+            before: Some(mean),
+            steady,
+            ..Pace::new(window_ns)
+        };
+    }
 }
 
 impl Plan {
@@ -46,6 +109,7 @@ impl Plan {
             runs_left: e.runs,
             spent_ns: 0,
             quickest_ns: u64::MAX,
+            pace: Pace::new(e.window_ns),
             answer: Vec::new(),
         };
         Plan {
@@ -53,6 +117,7 @@ impl Plan {
             entries,
             start: 0,
             last: None,
+            begun: None,
         }
     }
 
@@ -62,6 +127,7 @@ impl Plan {
         let progress = &mut self.progress[last];
         progress.spent_ns = progress.spent_ns.saturating_add(ns);
         progress.quickest_ns = progress.quickest_ns.min(ns);
+        progress.pace.note(ns);
         if self.entries[last].tell {
             progress.answer = answer.to_vec();
         }
@@ -69,6 +135,7 @@ impl Plan {
 
     /// The next request to run.
     pub fn next(&mut self) -> Option<WarmupRequest> {
+        let late = self.begun.get_or_insert_with(Instant::now).elapsed() > LONGEST;
         while let Some(first) = self.entries.get(self.start) {
             let group = first.group;
             let length = self.entries[self.start..]
@@ -78,7 +145,7 @@ impl Plan {
             let end = self.start + length;
             let after = self.last.map_or(0, |last| (last + 1).saturating_sub(self.start));
             let mut turn = (0..length).map(|i| self.start + (after + i) % length);
-            if let Some(index) = turn.find(|i| self.is_due(*i)) {
+            if let Some(index) = turn.find(|i| self.is_due(*i, late)) {
                 self.progress[index].runs_left -= 1;
                 self.last = Some(index);
                 return Some(self.entries[index].request.clone());
@@ -88,9 +155,10 @@ impl Plan {
         None
     }
 
-    fn is_due(&self, index: usize) -> bool {
-        let progress = &self.progress[index];
-        progress.runs_left > 0 && progress.spent_ns < self.entries[index].budget_ns
+    fn is_due(&self, index: usize, late: bool) -> bool {
+        let (progress, entry) = (&self.progress[index], &self.entries[index]);
+        let in_time = progress.spent_ns < entry.most_ns && (!late || entry.tell);
+        progress.runs_left > 0 && !progress.pace.steady && in_time
     }
 
     /// Index of the entry that ran last.
@@ -125,7 +193,8 @@ mod tests {
                 ..WarmupRequest::new(vec![byte])
             },
             runs,
-            budget_ns: 100,
+            window_ns: 100,
+            most_ns: 100,
             group,
             tell,
         };
@@ -175,5 +244,44 @@ mod tests {
         let told: Vec<_> = plan.rehearsed().iter().map(|(i, _, ns)| (*i, *ns)).collect();
         assert_eq!(told, [(0, 35)]);
         assert_eq!(plan.last(), Some(0));
+    }
+
+    #[test]
+    fn a_frame_runs_on_while_it_becomes_faster() {
+        let run = |times: &dyn Fn(u32) -> u64| {
+            let mut plan = Plan::new(vec![Entry {
+                request: WarmupRequest::new(vec![b'a']),
+                runs: 100_000,
+                window_ns: 1000,
+                most_ns: 1_000_000,
+                group: 0,
+                tell: false,
+            }]);
+            let mut runs = 0;
+            while plan.next().is_some() {
+                plan.hear(&[], times(runs));
+                runs += 1;
+            }
+            runs
+        };
+        // Two windows of ten, and no more: the second was no faster.
+        assert_eq!(run(&|_| 100), 20);
+        // Runs that are longer than a window make one of eight.
+        assert_eq!(run(&|_| 5000), 16);
+        // 10 and 20 runs, the third window of 2000 ns at the same pace.
+        assert_eq!(run(&|i| if i < 10 { 100 } else { 50 }), 10 + 20 + 40);
+        // One that never ends to become faster ends with its time.
+        assert_eq!(run(&|i| 100_000 >> (i / 8)), 12);
+        // Becoming slower is no reason to go on.
+        assert_eq!(run(&|i| if i < 10 { 100 } else { 200 }), 18);
+    }
+
+    #[test]
+    fn who_is_late_runs_what_tells_only() {
+        let mut plan = plan(&[(b'a', 9, 0, false), (b'b', 1, 1, true)]);
+        assert_eq!(plan.next().map(|r| r.frame), Some(vec![b'a']));
+        plan.begun = Instant::now().checked_sub(LONGEST + Duration::from_secs(1));
+        assert!(plan.begun.is_some(), "the clock is not that old");
+        assert_eq!(order(plan), "b");
     }
 }

@@ -54,7 +54,7 @@ export type MachineState = typeof MACHINES[number]
 export const KEEP = 1
 
 /** Layout of a program's description. */
-export const SPEC_VERSION = 3
+export const SPEC_VERSION = 4
 
 /** Flag of a submission: compare the machine with its snapshot afterwards. */
 export const CHECK = 2

@@ -29,8 +29,10 @@ export interface WarmupFrame {
   readonly rehearse?: boolean
   /** Milliseconds that one run may take; over it the boot fails. Without it only `bootMs` bounds it. */
   readonly timeoutMs?: number
-  /** Milliseconds for all runs together; none begins after it. Without it all of them run. */
-  readonly budgetMs?: number
+  /** Milliseconds of CPU time after which its runs are first compared: it goes on while they become faster. Without it all of them run. */
+  readonly windowMs?: number
+  /** Milliseconds of CPU time for all runs together; none begins after it. */
+  readonly mostMs?: number
 }
 
 /** What a program has whether it boots by itself or is loaded into a base. */
@@ -125,9 +127,10 @@ export function encodeSpec(spec: ProgramSpec | LoadSpec): Uint8Array<ArrayBuffer
   for (const { guest, bytes } of spec.files ?? []) add('file', ...pair(guest, bytes))
   add('limits', encodeLimits(spec.limits))
   for (const entry of spec.warmup ?? []) {
-    const { frame, runs, group = 0, timeoutMs = NO_LIMIT, budgetMs = NO_LIMIT } = entry
+    const { frame, runs, group = 0, timeoutMs = NO_LIMIT } = entry
+    const { windowMs = NO_LIMIT, mostMs = NO_LIMIT } = entry
     const marks = (entry.tell ? KEEP_ANSWER : 0) | (entry.rehearse ? REHEARSE : 0)
-    add('warmup', numbers(runs, group, marks, timeoutMs, budgetMs), frame)
+    add('warmup', numbers(runs, group, marks, timeoutMs, windowMs, mostMs), frame)
   }
   if (spec.draws === true) add('draws')
   if (spec.last !== undefined) add('last', spec.last)

@@ -32,7 +32,7 @@ fn whole() -> Vec<u8> {
         &20u32.to_le_bytes(),
         &3000u32.to_le_bytes(),
     ];
-    let warm = [3u32, 1, KEEP_ANSWER | REHEARSE, 200, 400]
+    let warm = [3u32, 1, KEEP_ANSWER | REHEARSE, 200, 300, 400]
         .map(u32::to_le_bytes)
         .concat();
     [
@@ -159,7 +159,7 @@ fn decode_refuses_every_cut_but_those_between_items() {
 fn decode_names_what_is_wrong() {
     let start = VERSION.to_le_bytes();
     let cases: [(Vec<u8>, &str); 8] = [
-        (9u32.to_le_bytes().into(), "version 9, want 3"),
+        (9u32.to_le_bytes().into(), "version 9, want 4"),
         (
             [&start[..], &99u32.to_le_bytes(), &[0; 4]].concat(),
             "tag 99, want",
