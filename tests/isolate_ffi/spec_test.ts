@@ -45,7 +45,7 @@ Deno.test('encodeSpec writes each item with its tag and length', () => {
       '\x01\0\0\0\x05\0\0\0\x07\0\0\0\x08\0\0\0\x40T\x89\0\0\0\0\0' + // sizes and boot
       '\x40\x42\x0f\0\0\0\0\0\0\0\0\0\x01\0\0\0\x02\0\0\0\x03\0\0\0\x04\0\0\0',
     ],
-    ['warmup', '\x03\0\0\0\x02\0\0\0\x01\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\t\t'],
+    ['warmup', '\x03\0\0\0\x02\0\0\0\x01\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\t\t'],
     ['draws', ''],
     ['last', '\b'],
   ])
