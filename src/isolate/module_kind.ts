@@ -38,7 +38,12 @@ async function findType(start: string): Promise<string> {
  */
 export async function crossesKinds(importer: string, path: string): Promise<boolean> {
   if (!await isCommonJs(path) || await isCommonJs(importer)) return false
-  return /\.c[jt]s$/.test(path) || !ESM_SYNTAX.test(await Deno.readTextFile(path))
+  return !hasModuleSyntax(path, await Deno.readTextFile(path))
+}
+
+/** Whether a file that counts as one of CommonJS is an ES module for bundlers, by how its lines begin. */
+export function hasModuleSyntax(path: string, text: string): boolean {
+  return !/\.c[jt]s$/.test(path) && ESM_SYNTAX.test(text)
 }
 
 /** What an ES module sees of the module of CommonJS at `path`. */

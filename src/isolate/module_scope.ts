@@ -4,7 +4,7 @@
  */
 import { basename, dirname } from '@std/path'
 import { runTransform } from './compiler.ts'
-import { isCommonJs } from './module_kind.ts'
+import { hasModuleSyntax, isCommonJs } from './module_kind.ts'
 
 /** What a scoped module imports: the functions of `guest/modules.ts`. */
 export const SCOPE_MODULE = 'mayfly:scope'
@@ -38,8 +38,11 @@ export interface ScopeOptions {
 /** The module as JavaScript with its scope, or null for one that needs none. Throws `ProgramError`. */
 export async function withScope(module: ModuleSource, options: ScopeOptions): Promise<string | null> {
   const { path, text, loader } = module
-  const meta = META.test(text)
-  const folder = FOLDER.test(text) && await isCommonJs(path)
+  if (![META, FOLDER, CREATE].some((pattern) => pattern.test(text))) return null
+  const common = await isCommonJs(path)
+  // Parsers of CommonJS have the words in their texts.
+  const meta = META.test(text) && (!common || hasModuleSyntax(path, text))
+  const folder = FOLDER.test(text) && common
   const required = requiredBy(text).length > 0
   if (!meta && !folder && !required) return null
   const guestPath = await options.guestPath(path)
@@ -52,7 +55,7 @@ export async function withScope(module: ModuleSource, options: ScopeOptions): Pr
     )
   }
   if (required) {
-    lines.push(await isCommonJs(path) ? `require('${REQUIRED_MODULE}')` : `import '${REQUIRED_MODULE}'`)
+    lines.push(common ? `require('${REQUIRED_MODULE}')` : `import '${REQUIRED_MODULE}'`)
   }
   const { code } = await runTransform(`compile '${path}'`, text, {
     ...options.compile,

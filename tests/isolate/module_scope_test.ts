@@ -61,10 +61,10 @@ Deno.test('a module of CommonJS knows its file and folder, another does not', as
     '_own.cjs': `'use strict'\nmodule.exports = [__filename, __dirname]`,
     'node_modules/pkg/package.json': '{ "name": "pkg", "version": "1.0.0" }',
     'node_modules/pkg/lib/index.js':
-      `const path = require('path')\nmodule.exports = [path.join(__dirname, 'x'), __filename, ((__dirname) => __dirname)('shadowed')]`,
+      `const path = require('path')\nmodule.exports = [path.join(__dirname, 'x'), __filename, ((__dirname) => __dirname)('shadowed'), 'no import.meta here']`,
   }
   assertEquals(await told(files), {
-    pkg: ['/node_modules/pkg/lib/x', '/node_modules/pkg/lib/index.js', 'shadowed'],
+    pkg: ['/node_modules/pkg/lib/x', '/node_modules/pkg/lib/index.js', 'shadowed', 'no import.meta here'],
     own: ['/_own.cjs', '/'],
     here: ['undefined', 'undefined'],
   })

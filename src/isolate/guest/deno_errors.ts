@@ -36,10 +36,20 @@ export function toAdvice(message: string): string {
   return `Cannot ${reason[0]} ${target}: ${reason[1]}, want ${reason[2]}`
 }
 
-/** What the message of an error that V8 makes itself leaves out: nothing can be imported but what was bundled. */
-export function explainImport(error: unknown): string | undefined {
-  if (!(error instanceof TypeError) || !error.message.startsWith(NO_FILE)) return undefined
-  return REASONS.import.slice(1).join(', want ')
+/** What packages say that look for their machine code: `node-gyp-build`, `bindings`, napi-rs, sharp. */
+const ADD_ON =
+  /native (?:build|binding|module)|bindings file|module root given file|\.node\b|Could not load the "\w+" module/
+const NODE_NO_FILE = /^ENOENT: no such file or directory/
+
+/** What an error leaves out that is no error of Deno's own classes: how it comes about in an isolated handler. */
+export function explainError(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  const { message } = error
+  const about = (permission: string) => REASONS[permission].slice(1).join(', want ')
+  if (message.includes('isolated handlers')) return undefined
+  if (error instanceof TypeError && message.startsWith(NO_FILE)) return about('import')
+  if (NODE_NO_FILE.test(message)) return about('read')
+  if (ADD_ON.test(message)) return about('ffi').replace('native code', 'native add-ons')
 }
 
 /** Makes the errors of this runtime say it: a class's constructor calls that of its own prototype, whatever that is by then. */

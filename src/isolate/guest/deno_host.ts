@@ -1,7 +1,7 @@
 /** The guest's host where the runtime is Deno. */
 import { Console } from 'node:console'
 import { installEnvironment } from './deno_environment.ts'
-import { explainImport, installAdvice } from './deno_errors.ts'
+import { explainError, installAdvice } from './deno_errors.ts'
 import { createFrames } from './frames.ts'
 import { type GuestHost, setHost } from './host.ts'
 import { createRequire } from './modules.ts'
@@ -16,7 +16,7 @@ const denoHost: GuestHost = {
   limitMemory: () => {},
   settle,
   inspect: (value) => Deno.inspect(value),
-  explain: explainImport,
+  explain: explainError,
   onIdle: (callback) =>
     addEventListener('beforeunload', (event) => {
       if (callback()) event.preventDefault()
