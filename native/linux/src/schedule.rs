@@ -273,7 +273,9 @@ impl Kernel {
             self.threads
                 .iter()
                 .any(|(_, thread)| match thread.wait.as_ref().map(|wait| &wait.what) {
-                    Some(WaitFor::Files(files)) => files.iter().any(|(file, _)| watchers.contains(file)),
+                    Some(WaitFor::Files(files)) => {
+                        files.iter().any(|&(file, _)| watchers.get(file) == Some(&true))
+                    }
                     _ => false,
                 });
         match wait {

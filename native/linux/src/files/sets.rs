@@ -1,7 +1,5 @@
 //! Epoll sets: which files each watches, and which sets watch a file.
 
-use std::collections::BTreeSet;
-
 use super::{FileKind, Files, Interest, OpenFile};
 use crate::bounds::INTERESTS;
 use crate::errno::Errno;
@@ -128,16 +126,24 @@ impl Files {
         }
     }
 
-    /// The descriptions for which to wait is to wait for fd 0: itself, the sets that watch it, and the sets that watch those.
+    /// By description, whether to wait for it is to wait for fd 0: itself, the sets that watch it, and the sets that watch those. What lies
+    /// behind the end is none.
     #[must_use]
-    pub fn input_watchers(&self) -> BTreeSet<usize> {
-        let mut found: BTreeSet<usize> = self.input().into_iter().collect();
-        for _ in 0..super::ready::EPOLL_DEPTH {
-            let watchers = found.iter().filter_map(|&file| self.open.get(file));
-            let sets: Vec<usize> = watchers
-                .flat_map(|open| open.watchers.iter().map(|&(set, _)| set))
-                .collect();
-            found.extend(sets);
+    pub fn input_watchers(&self) -> Vec<bool> {
+        let Some(input) = self.input() else {
+            return Vec::new();
+        };
+        let mut found = vec![false; self.open.end()];
+        let mut next = vec![input];
+        for _ in 0..=super::ready::EPOLL_DEPTH {
+            let files: Vec<usize> = std::mem::take(&mut next);
+            for file in files {
+                if !std::mem::replace(&mut found[file], true)
+                    && let Some(open) = self.open.get(file)
+                {
+                    next.extend(open.watchers.iter().map(|&(set, _)| set));
+                }
+            }
         }
         found
     }
