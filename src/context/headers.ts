@@ -34,14 +34,17 @@ function checkCount({ single, appended }: PendingHeaders, name: string): void {
 export function applyPending(state: RequestState, headers: Headers, replace: boolean): void {
   const pending = state.pending
   if (pending === null) return
+  // Together: names that come one by one are each compared with all of those before.
+  const vary: string[] = []
   for (const [name, value] of pending.single) {
-    if (name === 'vary') mergeVary(headers, value)
+    if (name === 'vary') vary.push(value)
     else if (replace || !headers.has(name)) headers.set(name, value)
   }
   for (const [name, value] of pending.appended) {
-    if (name === 'vary') mergeVary(headers, value)
+    if (name === 'vary') vary.push(value)
     else headers.append(name, value)
   }
+  if (vary.length > 0) mergeVary(headers, vary.join(','))
   state.pending = null
 }
 
@@ -58,9 +61,11 @@ export function toMutable(response: Response): Response {
 
 /** Adds the names of `value` to Vary, each once. */
 export function mergeVary(headers: Headers, value: string): void {
-  const current = headers.get('vary')
-  if (current === null) return headers.set('vary', value)
-  const seen = new Set(current.toLowerCase().split(',').map((name) => name.trim()))
-  const added = value.split(',').map((name) => name.trim()).filter((name) => !seen.has(name.toLowerCase()))
-  if (added.length > 0) headers.set('vary', `${current}, ${added.join(', ')}`)
+  const names = new Map<string, string>()
+  for (const name of `${headers.get('vary') ?? ''},${value}`.split(',')) {
+    const plain = name.trim()
+    const key = plain.toLowerCase()
+    if (plain !== '' && !names.has(key)) names.set(key, plain)
+  }
+  headers.set('vary', [...names.values()].join(', '))
 }
