@@ -5,7 +5,8 @@ import { isFile } from './files.ts'
 
 /** Namespace of the modules that stand between an ES module and one of CommonJS, whose path they have. */
 export const INTEROP_NAMESPACE = 'interop'
-const ESM_SYNTAX = /^\s*(?:export\s*[\w{*]|import\s*[\w{*'"])/m
+const ESM_SYNTAX =
+  /^\s*(?:export\s*(?:[{*]|(?<=\s)(?:default|const|let|var|function|class|async)\b)|import\s*(?:[{*'"]|(?<=\s)[\w$]+\s+from\b|(?<=\s)[\w$]+\s*,))/m
 
 /** Whether a file is of CommonJS, as Node and Deno tell it: by its extension, or the `type` of the nearest `package.json`. */
 export async function isCommonJs(path: string): Promise<boolean> {

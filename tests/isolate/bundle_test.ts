@@ -164,7 +164,7 @@ Deno.test('an import of a module of CommonJS gives what Deno gives', async () =>
     '_own.cjs': `${once}`,
     'node_modules/cjs/package.json': '{ "name": "cjs", "version": "1.0.0" }',
     'node_modules/cjs/index.js': `module.exports = require('./inner')`,
-    'node_modules/cjs/inner.js': once,
+    'node_modules/cjs/inner.js': `/*\n  import it\n  exports of it\n*/\n${once}`,
     'node_modules/cjs/plain.js': `module.exports = { word: 'w' }`,
     // Only bundlers take it for an ES module, and import as they do.
     'node_modules/cjs/bundled.js': `import d from './inner.js'\nexport default [d]`,

@@ -28,41 +28,6 @@ export function findKnown(name: string, runtime: IsolateRuntime, input: number):
 
 export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
-    name: 'elysia',
-    runtime: 'deno',
-    status: 500,
-    message: 'NotCapable: Requires env access to "NODE_ENV", run again with the --allow-env flag',
-    reason: 'reading a variable that `env` does not name throws',
-  },
-  {
-    name: 'graphql-yoga',
-    runtime: 'deno',
-    status: 500,
-    message: 'NotCapable: Requires env access to "NODE_ENV", run again with the --allow-env flag',
-    reason: 'reading a variable that `env` does not name throws',
-  },
-  {
-    name: 'immer',
-    runtime: 'deno',
-    status: 500,
-    message: 'NotCapable: Requires env access to "NODE_ENV", run again with the --allow-env flag',
-    reason: 'reading a variable that `env` does not name throws',
-  },
-  {
-    name: 'postcss',
-    runtime: 'deno',
-    status: 500,
-    message: 'NotCapable: Requires env access to "NODE_ENV", run again with the --allow-env flag',
-    reason: 'reading a variable that `env` does not name throws',
-  },
-  {
-    name: 'shiki',
-    runtime: 'deno',
-    status: 500,
-    message: 'NotCapable: Requires env access to "VSCODE_TEXTMATE_DEBUG", run again with the --allow-env',
-    reason: 'reading a variable that `env` does not name throws',
-  },
-  {
     name: 'bcryptjs',
     runtime: 'core',
     status: 500,

@@ -22,6 +22,8 @@ export async function POST(ctx: Context) {
     highlighter.codeToHtml(await ctx.get.text(), {
       lang: ctx.get.query('lang') ?? 'typescript',
       theme: 'github-light',
+      // By default it gives up after half a second, which a first text may take on a busy host.
+      tokenizeTimeLimit: 0,
     }),
   )
 }
