@@ -113,6 +113,31 @@ Deno.test('a handler reaches nothing of the host, and is told so in words of our
   })
 })
 
+Deno.test('an error of a package that looks for a file or an add-on says what is not there, to the developer alone', async () => {
+  const files = {
+    'a.ts': `
+      import { readFileSync } from 'node:fs'
+      export const isolated = true
+      export const GET = () => readFileSync('/data.bin')
+      export const PUT = () => { throw new Error('No native build was found for platform=linux') }
+      export const POST = () => { throw new Error('Something else') }
+      export const PATCH = () => { try { readFileSync('/data.bin') } catch (error) { return Response.json([error.code, error.message]) } }
+      export const DELETE = () => Response.json([typeof process.report.getReport().header])`,
+  }
+  await withGuest(files, async (guest) => {
+    const messageOf = async (method: string) => (await ask(guest, { method })).head.error!.message
+    assertMatch(await messageOf('GET'), /^ENOENT: .*: isolated handlers have no files, want an import/)
+    assertMatch(
+      await messageOf('PUT'),
+      /^No native build .*: isolated handlers load no native add-ons, want /,
+    )
+    assertEquals(await messageOf('POST'), 'Something else')
+    const seen = ['ENOENT', `ENOENT: no such file or directory, open '/data.bin'`]
+    assertEquals(JSON.parse((await ask(guest, { method: 'PATCH' })).text), seen)
+    assertEquals((await ask(guest, { method: 'DELETE' })).text, '["object"]')
+  })
+})
+
 Deno.test('a variable that is not named is not there, whoever asks and however; one that is set is', async () => {
   const files = {
     'env.ts': `
