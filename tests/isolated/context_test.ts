@@ -182,6 +182,8 @@ function suite({ test, site }: Suite): void {
     const broken = await site.ask('/broken', { headers: { accept: 'text/html' } })
     assertStringIncludes(broken.text, 'broken.ts')
     assertStringIncludes(broken.text, 'the top of the module failed')
+    const [, marked] = /<mark>([^]*?)<\/mark>/.exec(broken.text)!
+    assertStringIncludes(marked, 'throw new Error(')
   })
 
   test('requests at once get their own answers', async () => {

@@ -1,5 +1,5 @@
 /** Throws in the ways that engines tell of differently. */
-export type Way = 'nothing' | 'call' | 'await' | 'timer' | 'engine' | 'stream'
+export type Way = 'nothing' | 'call' | 'await' | 'timer' | 'engine' | 'stream' | 'forged'
 
 /** Of these each says with its line what the stack should begin with. */
 const WAYS: Readonly<Record<Way, () => unknown>> = {
@@ -17,6 +17,18 @@ const WAYS: Readonly<Record<Way, () => unknown>> = {
         pull: () => throwIt(),
       }),
     ).text(),
+  forged: () => {
+    const error = new Error('forged')
+    const files = [
+      '/etc/passwd',
+      '/proc/self/environ',
+      '/dev/zero',
+      '/dev/zero.ts',
+      new URL(import.meta.url).pathname,
+    ]
+    error.stack = ['Error: forged', ...files.map((file) => `    at f (file://${file}:1:1)`)].join('\n')
+    throw error
+  },
 }
 
 /** Runs one. */

@@ -108,6 +108,16 @@ for (const runtime of RUNTIMES) {
   }
 }
 
+for (const runtime of RUNTIMES) {
+  testIn(runtime)('a forged stack shows no line of any file, and the next request is right', async () => {
+    const page = await sites[runtime].ask('/fail?in=forged', { headers: { accept: 'text/html' } })
+    assertEquals([page.status, page.text.includes('<mark>')], [500, false], page.text)
+    assertStringIncludes(page.text, 'file:///etc/passwd:1:1')
+    const next = await sites[runtime].ask('/fail?in=call', { headers: { accept: 'text/html' } })
+    assertStringIncludes(next.text, '<mark>')
+  })
+}
+
 /** What the page of an error in development shows of it, which is what the log gets. */
 async function stackOf(site: Site, path: string): Promise<{ status: number; stack: string }> {
   const { status, text } = await site.ask(path, { headers: { accept: 'text/html' } })
