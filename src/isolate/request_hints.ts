@@ -1,9 +1,12 @@
 /** What a handler's source tells of the requests that it takes, for warm-up requests only. */
+import { findParameters, type ParameterHint } from './parameter_hints.ts'
 
 /** Hints of one route file. */
 export interface RequestHints {
   /** Query parameters that it asks for by a name that stands there, each once, 16 at most. */
   readonly query: readonly string[]
+  /** What is known of their values, by name. */
+  readonly parameters: ReadonlyMap<string, ParameterHint>
   /** It reads bodies in a way that takes forms. */
   readonly form: boolean
   /** Routes that an app registers by a path that stands there, each once, 16 at most: `app.get('/users/:id')`. */
@@ -18,7 +21,12 @@ export interface HintedRoute {
 }
 
 /** Of a route without any. */
-export const NO_HINTS: RequestHints = { query: [], form: false, routes: [] }
+export const NO_HINTS: RequestHints = {
+  query: [],
+  parameters: new Map(),
+  form: false,
+  routes: [],
+}
 
 /** `ctx.get.query('name')`, `url.searchParams.get('name')` and the like. */
 const QUERY = /\b(?:quer(?:y|ies)|searchParams\s*\.\s*(?:get|getAll|has))\(\s*(['"`])([\w.[\]-]{1,64})\1/g
@@ -32,7 +40,12 @@ export function findHints(source: string): RequestHints {
   for (const [, , name] of source.matchAll(QUERY)) {
     if (names.size < MOST) names.add(name)
   }
-  return { query: [...names], form: FORM.test(source), routes: findRoutes(source) }
+  return {
+    query: [...names],
+    parameters: findParameters(source),
+    form: FORM.test(source),
+    routes: findRoutes(source),
+  }
 }
 
 function findRoutes(source: string): HintedRoute[] {

@@ -2,6 +2,7 @@
 import { type HeaderPairs, type RequestHead, WARMUP_HEADER } from './message.ts'
 import { DEFAULT_WARMUP } from './options.ts'
 import { matchPath, sampleAppPath } from './path_pattern.ts'
+import { sampleValue } from './parameter_hints.ts'
 import { createSeed, encodeRequest } from './request_frame.ts'
 import { type HintedRoute, NO_HINTS, type RequestHints } from './request_hints.ts'
 import { describeShape } from './request_shape.ts'
@@ -121,21 +122,24 @@ function toSample(
   pattern: string,
   { method, path: route }: HintedRoute,
   hints: RequestHints,
-  { id, value, form }: Client,
+  client: Client,
 ): WarmupRequest {
+  const { id, value, form } = client
   const chosen = method ?? 'GET'
   const path = sampleAppPath(pattern, route, id)
   const headers = form && hints.form ? { headers: { 'content-type': FORM } } : {}
   return {
     method: chosen,
-    path: value === undefined ? path : `${path}?${toQuery(hints.query, value)}`,
+    path: value === undefined ? path : `${path}?${toQuery(hints, CLIENTS.indexOf(client), value)}`,
     ...(WITH_BODY.has(chosen) ? { ...headers, body: { id } } : {}),
   }
 }
 
-function toQuery(names: readonly string[], value: string): URLSearchParams {
-  const asked = names.length === 0 ? ['id'] : names
-  return new URLSearchParams(asked.map((name) => [name, value]))
+/** The query of client `turn`; the probe's is after all of them. */
+function toQuery({ query, parameters }: RequestHints, turn: number, value: string): URLSearchParams {
+  const asked = query.length === 0 ? ['id'] : query
+  const own = turn === -1 ? CLIENTS.length : turn
+  return new URLSearchParams(asked.map((name) => [name, sampleValue(parameters, name, own, value)]))
 }
 
 function findTarget(

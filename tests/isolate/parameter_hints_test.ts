@@ -1,0 +1,38 @@
+import { assert, assertEquals } from '@std/assert'
+import { findParameters, sampleValue } from '../../src/isolate/parameter_hints.ts'
+import { CLIENTS } from '../../src/isolate/warmup_clients.ts'
+
+/** What each client of the warm-up, and the probe, give a parameter. */
+function samples(source: string, name: string): string[] {
+  const parameters = findParameters(source)
+  return [...CLIENTS.keys(), CLIENTS.length].map((turn) => sampleValue(parameters, name, turn, 'text'))
+}
+
+Deno.test('a parameter has the kind that the source shows, else that of its name', () => {
+  const numbers = ['9', '27', '6', '8.7', '5']
+  assertEquals(samples("Number(ctx.get.query('points'))", 'points'), numbers)
+  assertEquals(samples('parseInt(url.searchParams.get("points") ?? "", 10)', 'points'), numbers)
+  assertEquals(samples('', 'page'), numbers)
+  assertEquals(samples('', 'from')[0], '1987-06-27')
+  for (const name of ['from', 'createdDate', 'updated_time']) {
+    for (const value of samples('', name)) assert(!Number.isNaN(Date.parse(value)), value)
+  }
+  for (const value of samples('', 'url')) assert(URL.canParse(value, 'https://a'), value)
+  assertEquals(samples('', 'name'), new Array(5).fill('text'))
+})
+
+Deno.test('values that stand in the source are asked for, by one client each', () => {
+  const source = `const a = ctx.get.query('locale') === 'de' ? de : en
+    const b = ctx.get.query("by") ?? 'name'; if (ctx.get.query("by") !== "size") return
+    const c = ctx.get.query('parts') ?? 10`
+  assertEquals(samples(source, 'locale').slice(1, 4), ['en-US', 'de', 'de'])
+  assertEquals(samples(source, 'by'), ['text', 'text', 'size', 'name', 'text'])
+  assertEquals(samples(source, 'parts'), ['9', '27', '6', '10', '5'])
+})
+
+Deno.test('the probe asks for what no client asks for, but for what stands in the source', () => {
+  for (const name of ['page', 'from', 'email', 'url', 'lang']) {
+    const all = samples('', name)
+    assertEquals(all.lastIndexOf(all.at(-1)!), all.indexOf(all.at(-1)!), name)
+  }
+})
