@@ -184,7 +184,7 @@ async function startPrograms(
     files: group.map(({ route }) => route.file),
     run: () => start(app, isolation, group),
   }))
-  await isolated.line.run(starts, isolation.options.vms)
+  await isolation.machines.whileStarting(() => isolated.line.run(starts, isolation.options.vms))
 }
 
 /** Brings one program into service, or tells why it cannot be. */
@@ -220,7 +220,8 @@ async function open(app: App): Promise<Isolation | null> {
     queue,
     ...(memoryBudgetMb === undefined ? {} : { memoryBudgetMb }),
     onDrop: hooks.dropped,
-    onReload: hooks.ready,
+    // Without a server nobody waits for a first answer: then the first one is warm.
+    warmLater: app.serving,
     onResidue: hooks.residue,
     defaults: { runtime, timeoutMs, cpuMs, memoryMb, coarseClockUs, limits },
     routesDir: app.options.routesDir,
@@ -297,7 +298,8 @@ function fail(app: App, isolation: Isolation, { file, pattern }: IsolatedRoute, 
   failures.set(file, error)
   if (told.get(file) === error.message) return
   told.set(file, error.message)
-  const ran = [...isolation.handlers.values()].some((handler) => fileOf(handler) === file)
+  const runs = (handler: IsolatedHandler) => fileOf(handler) === file && handler.error === undefined
+  const ran = [...isolation.handlers.values()].some(runs)
   const kind = ran ? 'reload:error' : 'route:error'
   if (wants(app.bus, kind)) emit(app.bus, kind, { file, pattern, error })
   else console.error(`mayfly: ${error.message}`)

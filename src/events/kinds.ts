@@ -69,6 +69,8 @@ export interface IsolateMetadata {
   readonly exits?: number
   readonly dirtyPages?: number
   readonly bootMs?: number
+  /** Of `isolate:ready`: false before the warm-up, which follows in the background and tells again. */
+  readonly warm?: boolean
   /** Milliseconds of them until its modules had run, from a started runtime on. */
   readonly loadMs?: number
   /** The warm-up was long enough: requests run as fast as at its end. */

@@ -27,6 +27,10 @@ export interface HeldBase {
 }
 
 const BOOT_MS = 60_000
+/** CPU time for all code at the top of a program's modules. */
+export const LOAD_CPU_MS = 5000
+/** Memory for a load and a warm-up beside that of a request: the garbage of a thousand requests lies there at once. */
+const LOADING_BYTES = 512 << 20
 /** Memory of each runtime itself beside that of a request. */
 const RUNTIME_BYTES = { deno: 64 << 20, core: 48 << 20 }
 
@@ -98,6 +102,11 @@ export function toLoadSpec({ bundle, options }: Program, base: NativeProgram, se
     base: base.handle,
     frame: encodeControl({ control: 'load', name: GUEST_PATH, seed }),
     files: [{ guest: GUEST_PATH, bytes: bundle.code }],
+    loading: {
+      memoryBytes: memoryBytes(options) + LOADING_BYTES,
+      requestBytes: options.memoryMb * (1 << 20),
+      cpuMs: LOAD_CPU_MS,
+    },
     draws: draws(options),
     limits: {
       memoryBytes: memoryBytes(options),

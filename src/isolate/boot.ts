@@ -35,8 +35,8 @@ export interface WarmProgram {
   readonly seed: string
 }
 
-/** What the first runs of a handler may take beyond its own limit: they are cold. */
-const COLD_MS = 1000
+/** What a request may take beyond its own limits, by the clock and of the CPU, where nothing is warm: its code is compiled yet. */
+export const COLD_MS = 1000
 /**
  * CPU time of a handler's warm-up until its requests are first compared, the most for one handler, and for all of them. CPU time: a
  * neighbour on the core must not shorten it.
@@ -47,28 +47,30 @@ const WARMUP_MS = 20_000
 /** Runs of each frame where nothing gets quicker by running: they find what is set up at first use, and leave little garbage. */
 const INTERPRETED_RUNS = 2
 /**
- * Loads a program into its base. A handler that ends it in its warm-up, or does not come to an end, starts cold and is told of on standard error.
- * Rejects with `BootError`, `IsolationUnavailableError` or `NativeError`.
+ * Loads a program into its base and warms it up; its modules draw from `seed`. A handler that ends it in its warm-up, or does not come to
+ * an end, starts cold and is told of on standard error. Rejects with `BootError`, `IsolationUnavailableError` or `NativeError`.
  */
 export async function bootWarm(
   library: NativeLibrary,
   base: NativeProgram,
   plan: Program,
+  seed: string = createSeed(),
 ): Promise<WarmProgram> {
   const begin = performance.now()
-  const seed = createSeed()
   const { native, trials } = await bootSurvivors(library, base, plan, seed, plan.warmup)
   return { native, bootMs: performance.now() - begin, settled: trials.every(isWarm), trials, seed }
 }
 
-/** Loads a program into its base and warms nothing up; its modules draw from `seed`. Rejects as {@link bootWarm} does. */
-export function bootCold(
+/** Loads a program into its base and warms nothing up; its modules draw from `seed`. Its first answer describes it. Rejects as {@link bootWarm} does. */
+export async function bootCold(
   library: NativeLibrary,
   base: NativeProgram,
   plan: Program,
   seed: string,
 ): Promise<NativeProgram> {
-  return NativeProgram.boot(library, toLoadSpec(plan, base, seed))
+  const { cpuMs } = plan.options
+  const options = { ...plan.options, cpuMs: cpuMs === 0 ? 0 : cpuMs + COLD_MS }
+  return (await bootSurvivors(library, base, { ...plan, options }, seed, [])).native
 }
 
 /** Boots, each time without the handler at fault. */

@@ -4,17 +4,14 @@ import { RUNTIME_FILE } from './bundle.ts'
 /** Where the script that waits lies in the guest. */
 export const BOOTSTRAP_PATH = '/bootstrap.js'
 
-/**
- * The script. Deno reads a module that is none of its own first: what it needs for that is there then, and shared, when it loads
- * a program.
- */
+/** The script; it does before it waits what its programs would each do else. */
 export const BOOTSTRAPS = {
-  deno: `import { awaitProgram, exercise } from './${RUNTIME_FILE}'
-await import('data:text/javascript,export default 1')
-await exercise()
-awaitProgram()
+  deno: `import * as runtime from './${RUNTIME_FILE}'
+await runtime.practiseLoading(runtime)
+await runtime.exercise()
+runtime.awaitProgram(runtime)
 `,
-  core: `import { awaitProgram } from './${RUNTIME_FILE}'
-awaitProgram()
+  core: `import * as runtime from './${RUNTIME_FILE}'
+runtime.awaitProgram(runtime)
 `,
 }

@@ -69,7 +69,7 @@ const bundled = new Map<IsolateRuntime, Promise<Bundle>>()
 export function bundleRuntime(runtime: IsolateRuntime): Promise<Bundle> {
   const entry = `import ${toGuestImport(`${runtime}_host.ts`)}
 import ${toGuestImport('prelude.ts')}
-export { awaitProgram } from ${toGuestImport('load.ts')}
+export { awaitProgram, practiseLoading } from ${toGuestImport('load.ts')}
 export { exercise, serve } from ${toGuestImport('serve.ts')}
 export * from ${toGuestImport('facade.ts')}
 export * from ${toGuestImport('modules.ts')}

@@ -87,7 +87,8 @@ export interface IsolatedHandler {
   readonly index: number
   /** What its module threw when the program booted. */
   readonly error: Error | undefined
-  readonly watch: ColdWatch
+  /** Of the snapshot that serves now. */
+  watch: ColdWatch
 }
 
 /** Names a handler across programs; `method` is null for a mounted app. */
@@ -100,13 +101,15 @@ export async function openIsolation(
   options: IsolationOptions,
   open: (options: MachinesOptions) => Promise<Machines>,
 ): Promise<Isolation> {
-  return {
+  const machines = await open({ ...options, onReady: (plan, how) => serveAnew(isolation, plan, how) })
+  const isolation: Isolation = {
     options,
-    machines: await open(options),
+    machines,
     programs: new Map(),
     handlers: new Map(),
     retiring: new Set(),
   }
+  return isolation
 }
 
 /**
@@ -118,7 +121,10 @@ export async function startGroup(isolation: Isolation, group: Group): Promise<Re
   const failed = new Map(failures.map(({ route, error }) => [route.file, error]))
   if (plan === null) return failed
   try {
-    adopt(isolation, isolation.programs.get(plan.hash) ?? await boot(isolation, plan))
+    const handlers = adopt(isolation, isolation.programs.get(plan.hash) ?? await boot(isolation, plan))
+    for (const handler of handlers) {
+      if (handler.error !== undefined) failed.set(fileOf(handler), handler.error)
+    }
   } catch (error) {
     for (const { route } of plan.handlers) failed.set(route.file, toRouteError(plan, error as Error))
   }
@@ -138,17 +144,22 @@ export function fileOf({ program, index }: IsolatedHandler): string {
   return program.plan.handlers[index].route.file
 }
 
-/** Makes a program the current one of its files. */
-function adopt(isolation: Isolation, running: RunningProgram): void {
+/** Makes a program the current one of its files; a handler whose module throws now leaves its place to the one before. Gives all of them. */
+function adopt(isolation: Isolation, running: RunningProgram): readonly IsolatedHandler[] {
   isolation.programs.set(running.plan.hash, running)
   // What throws here is of no handler then, and the next program that comes ends it.
   const handlers = describeHandlers(running)
   const files = new Set(handlers.map(fileOf))
+  const broken = new Set(handlers.filter(({ error }) => error !== undefined).map(({ key }) => key))
   for (const [key, former] of isolation.handlers) {
-    if (files.has(fileOf(former))) isolation.handlers.delete(key)
+    const stays = broken.has(key) && former.error === undefined
+    if (files.has(fileOf(former)) && !stays) isolation.handlers.delete(key)
   }
-  for (const handler of handlers) isolation.handlers.set(handler.key, handler)
+  for (const handler of handlers) {
+    if (!isolation.handlers.has(handler.key)) isolation.handlers.set(handler.key, handler)
+  }
   retireUnused(isolation)
+  return handlers
 }
 
 /** Ends the programs that no handler is of, after their last requests. */
@@ -346,10 +357,28 @@ function submitAgain(
 async function boot({ options, machines }: Isolation, plan: Program): Promise<RunningProgram> {
   options.hooks.boot?.(plan)
   const booted = await machines.boot(plan)
-  const { bootMs, loadMs, settled, trials = [] } = booted
-  options.hooks.ready?.(plan, { bootMs, ...(loadMs === undefined ? {} : { loadMs }), settled })
-  for (const trial of trials) if (!isWarm(trial)) options.hooks.unsettled?.(plan, trial)
+  tellReady(options, plan, booted)
   return { plan, booted, grants: toGrants(plan.options.may) }
+}
+
+/** Tells how a program came to serve, and which of its handlers the warm-up did not settle. */
+function tellReady({ hooks }: IsolationOptions, plan: Program, how: Readiness): void {
+  const { warm, bootMs, loadMs, settled, trials = [] } = how
+  hooks.ready?.(plan, {
+    ...(warm === undefined ? {} : { warm }),
+    bootMs,
+    ...(loadMs === undefined ? {} : { loadMs }),
+    ...(settled === undefined ? {} : { settled }),
+  })
+  for (const trial of trials) if (!isWarm(trial)) hooks.unsettled?.(plan, trial)
+}
+
+/** A program serves from another snapshot now: what its handlers promise are that one's trials. */
+function serveAnew({ handlers, options }: Isolation, plan: Program, how: Readiness): void {
+  tellReady(options, plan, how)
+  for (const handler of handlers.values()) {
+    if (handler.program.plan === plan) handler.watch = toWatch(plan, handler.index, how)
+  }
 }
 
 /** Why the routes of a program that did not start cannot be served. Another runtime never takes them. */
@@ -365,7 +394,6 @@ function toRouteError({ options: { runtime } }: Program, error: Error): Error {
 /** The handlers of a program, with the errors of those whose modules failed. */
 function describeHandlers(program: RunningProgram): IsolatedHandler[] {
   const { plan, booted } = program
-  const { trials = [] } = booted
   const limits = { header: HEADER_MAX, body: HEADER_MAX }
   const described = decodeDescription(booted.description, limits).handlers
   return plan.handlers.map(({ route, method }, index) => {
@@ -375,13 +403,14 @@ function describeHandlers(program: RunningProgram): IsolatedHandler[] {
       program,
       index,
       error: error === undefined ? undefined : toHostError(plan.stacks, error),
-      watch: createColdWatch(
-        route.pattern,
-        method === null,
-        trials.filter(({ handler }) => handler === index),
-      ),
+      watch: toWatch(plan, index, booted),
     }
   })
+}
+
+function toWatch({ handlers }: Program, index: number, { trials = [] }: Readiness): ColdWatch {
+  const { route, method } = handlers[index]
+  return createColdWatch(route.pattern, method === null, trials.filter(({ handler }) => handler === index))
 }
 
 function writeLog({ key, program }: IsolatedHandler, { log, logDropped }: Completion): void {

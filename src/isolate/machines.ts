@@ -24,33 +24,39 @@ export interface MachinesOptions {
   readonly onDrop?: (program: Program) => void
   /** A program was compared with one that was never warmed; these handlers answer otherwise: what the warm-up left shows. */
   readonly onResidue?: (program: Program, handlers: readonly string[]) => void
-  /** A dropped program was loaded again. */
-  readonly onReload?: (program: Program, how: Readiness) => void
+  /** A dropped program was loaded again, or one that served before its warm-up is warm. */
+  readonly onReady?: (program: Program, how: Readiness) => void
+  /** Programs that a warm-up makes quicker serve before it, and it runs in the background; without it they wait for theirs. */
+  readonly warmLater?: boolean
   /** Gives the opening up. */
   readonly signal?: AbortSignal
 }
 
 /** How a program came to take requests. */
 export interface Readiness {
+  /** False: it serves before its warm-up, which follows. */
+  readonly warm?: boolean
   /** Milliseconds until it took requests. */
   readonly bootMs: number
   /** Milliseconds of them until its modules had run, from its base on; undefined where there is none. */
   readonly loadMs?: number
   /** Whether requests run as fast as at the end of the warm-up; undefined where there is none. */
   readonly settled?: boolean
+  /** How its handlers ran in a fork of it; undefined where there is none. */
+  readonly trials?: readonly HandlerTrial[]
 }
 
 /** A program that takes requests. */
 export interface BootedProgram extends Readiness {
   /** Frame that answers `describe`. */
   readonly description: Uint8Array<ArrayBuffer>
-  /** How its handlers ran in a fork of it; undefined where there is none. */
-  readonly trials?: readonly HandlerTrial[]
 }
 
 /** A pool of what runs programs. */
 export interface Machines {
   readonly boundary: Boundary
+  /** Nothing is done in the background while `starts` goes on, which boots one program after the other. */
+  whileStarting(starts: () => Promise<void>): Promise<void>
   /** Starts a program; rejects when it does not come to wait for its first request. */
   boot(plan: Program): Promise<BootedProgram>
   /**

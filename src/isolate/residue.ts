@@ -9,8 +9,7 @@
  * `let first; first ??= ctx.get.query('id')` would give everybody what the first warm-up request asked for.
  */
 import { equals } from '@std/bytes'
-import { bootCold, type WarmProgram } from './boot.ts'
-import type { NativeLibrary } from './ffi/library.ts'
+import { COLD_MS } from './boot.ts'
 import type { NativePool } from './ffi/native_pool.ts'
 import type { NativeProgram } from './ffi/native_program.ts'
 import type { ErrorData } from './message.ts'
@@ -18,35 +17,27 @@ import { nameHandler, type Program } from './program.ts'
 import { AnswerError, decodeResponse } from './response_frame.ts'
 import { BODY_MAX, FrameError, HEADER_MAX } from './wire.ts'
 
-/** What a request may take beyond its own limit in a machine that was never warmed. */
-const COLD_MS = 1000
 /** Each machine is asked that often: an answer that differs from itself, by the clock say, tells nothing. */
 const TIMES = 2
 
 /**
- * The names of the handlers that answer a probe otherwise after their warm-up than without it. Handlers that do not answer it, or
- * never alike, are left out; so are all that come after `isOver` says that nobody wants to know. Rejects as a boot or the pool does.
+ * The names of the handlers that answer a probe otherwise after their warm-up than without it, which is `cold`. Handlers that do not
+ * answer it, or never alike, are left out; so are all that come after `isOver` says that nobody wants to know. Rejects as the pool does.
  */
 export async function findResidue(
-  library: NativeLibrary,
   pool: NativePool,
-  base: NativeProgram,
   plan: Program,
-  { native: warm, seed }: Pick<WarmProgram, 'native' | 'seed'>,
+  cold: NativeProgram,
+  warm: NativeProgram,
   isOver: () => boolean,
 ): Promise<string[]> {
-  const cold = await bootCold(library, base, plan, seed)
   const found = new Set<string>()
-  try {
-    for (const { handler, frame } of plan.probes) {
-      if (isOver()) break
-      const ask = (native: NativeProgram) => askTwice(pool, native, plan, frame)
-      const [before, after] = [await ask(cold), await ask(warm)]
-      if (before === null || after === null || isSame(before, after)) continue
-      found.add(nameHandler(plan, handler))
-    }
-  } finally {
-    await pool.retire(cold)
+  for (const { handler, frame } of plan.probes) {
+    if (isOver()) break
+    const ask = (native: NativeProgram) => askTwice(pool, native, plan, frame)
+    const [before, after] = [await ask(cold), await ask(warm)]
+    if (before === null || after === null || isSame(before, after)) continue
+    found.add(nameHandler(plan, handler))
   }
   return [...found]
 }

@@ -3,52 +3,81 @@
  * into their bases when a request comes for one.
  *
  * ```text
- * load -> snapshot -- over the budget --> dropped -- a request --> load -> snapshot
+ *              +--- a request ---- dropped <---+
+ *              v                               | over the budget
+ * load -> cold snapshot, serves -> warm snapshot, serves
+ *                              ^
+ *                              +-- a second load, with the warm-up, in the background
  * ```
+ * What modules draw by chance is the same in the cold and in the warm one, as both draw from one seed.
  */
-import { delay } from '@std/async'
 import { Bases, type HeldBase } from './base.ts'
-import { bootWarm, type WarmProgram } from './boot.ts'
+import { Background } from './background.ts'
+import { bootCold, bootWarm } from './boot.ts'
 import { openCore } from './core_files.ts'
 import { ClosedError, QueueFullError } from './ffi/errors.ts'
 import type { NativeLibrary } from './ffi/library.ts'
 import type { NativePool } from './ffi/native_pool.ts'
 import type { NativeProgram } from './ffi/native_program.ts'
-import type { BootedProgram, MachinesOptions } from './machines.ts'
+import { explainLoad } from './load_failure.ts'
+import type { BootedProgram, MachinesOptions, Readiness } from './machines.ts'
 import type { Program } from './program.ts'
+import { createSeed } from './request_frame.ts'
 import { findResidue } from './residue.ts'
 import type { HandlerTrial } from './trial.ts'
 
-/** How long a look for residue waits for boots, before it asks again. */
-const LOOK_MS = 50
 /** Memory of one machine of a program beside the snapshot: pages of its own, and what the host and KVM keep of it. */
 const MACHINE_BYTES = 1 << 20
+
+/** A snapshot, and how it came to be. */
+interface Taken {
+  readonly native: NativeProgram
+  readonly how: Readiness
+  /** What its modules drew from. */
+  readonly seed: string
+}
 
 /** A program that has booted, whether its snapshot is in memory or not. */
 export class SnapshotProgram implements BootedProgram {
   readonly plan: Program
   readonly base: HeldBase
   readonly description: Uint8Array<ArrayBuffer>
-  readonly bootMs: number
-  readonly loadMs: number
-  readonly settled: boolean
-  readonly trials: readonly HandlerTrial[]
   /** Null while it is dropped. */
   native: NativeProgram | null
+  how: Readiness
   /** Grows with each use of any program. */
   used = 0
+  /** A request has come for it. */
+  asked = false
   retired = false
   loading: Promise<NativeProgram> | null = null
 
-  constructor(plan: Program, base: HeldBase, { native, bootMs, settled, trials }: WarmProgram) {
+  constructor(plan: Program, base: HeldBase, { native, how }: Taken) {
     this.plan = plan
     this.base = base
     this.native = native
     this.description = native.answer(0)
-    this.bootMs = bootMs
-    this.loadMs = native.report.bootUs / 1000
-    this.settled = settled
-    this.trials = trials
+    this.how = how
+  }
+
+  get bootMs(): number {
+    return this.how.bootMs
+  }
+
+  get loadMs(): number {
+    return this.how.loadMs!
+  }
+
+  get settled(): boolean | undefined {
+    return this.how.settled
+  }
+
+  get warm(): boolean | undefined {
+    return this.how.warm
+  }
+
+  get trials(): readonly HandlerTrial[] | undefined {
+    return this.how.trials
   }
 }
 
@@ -64,10 +93,8 @@ export class Snapshots {
   #uses = 0
   /** Requests that wait for a program to be loaded again. */
   #waiting = 0
-  /** Boots under way. */
-  #booting = 0
-  /** Ends with the looks for residue; they wait until nothing boots. */
-  #looking: Promise<void> = Promise.resolve()
+  /** Warm-ups of programs that serve, and looks for what warm-ups left. */
+  readonly #background = new Background<SnapshotProgram>((a, b) => b.used - a.used)
   /** Ends with the loads before; one runs at a time, as requests of other programs need the cores. */
   #line: Promise<unknown> = Promise.resolve()
 
@@ -78,38 +105,114 @@ export class Snapshots {
     this.#bases = new Bases(library, () => openCore(options))
   }
 
+  /** As `Machines.whileStarting`. */
+  whileStarting(starts: () => Promise<void>): Promise<void> {
+    return this.#background.hold(starts)
+  }
+
   /** Boots a program, in its base. */
   async boot(plan: Program): Promise<SnapshotProgram> {
     const base = await this.#bases.hold(plan)
-    this.#booting++
     try {
-      const warm = await bootWarm(this.#library, base.native, plan)
-      const program = new SnapshotProgram(plan, base, warm)
+      const taken = await this.#background.hold(() => this.#take(base, plan))
+        .catch(async (error) => {
+          throw await explainLoad(this.#library, base.native, plan, error)
+        })
+      const program = new SnapshotProgram(plan, base, taken)
       this.#programs.add(program)
-      this.#keep(program)
-      this.#lookForResidue(program, warm)
+      this.#serve(program, taken)
       return program
     } catch (error) {
       await base.release()
       throw error
-    } finally {
-      this.#booting--
     }
   }
 
-  /** Tells of what the warm-up left, once nothing boots. A program that keeps its state has it from its requests too. */
-  #lookForResidue(program: SnapshotProgram, warm: WarmProgram): void {
+  /** Loads a program, up to where it can serve. */
+  async #take(base: HeldBase, plan: Program): Promise<Taken> {
+    const seed = createSeed()
+    if (!this.#warmsLater(plan)) return await this.#takeWarm(base, plan, seed)
+    const begin = performance.now()
+    const native = await bootCold(this.#library, base.native, plan, seed)
+    const loadMs = native.report.bootUs / 1000
+    return { native, seed, how: { warm: false, bootMs: performance.now() - begin, loadMs } }
+  }
+
+  async #takeWarm(base: HeldBase, plan: Program, seed: string): Promise<Taken> {
+    const { native, ...how } = await bootWarm(this.#library, base.native, plan, seed)
+    const { bootMs, settled, trials } = how
+    return { native, seed, how: { warm: true, bootMs, loadMs: native.report.bootUs / 1000, settled, trials } }
+  }
+
+  /** Whether a program serves before its warm-up. One that keeps its state would lose it to the warm snapshot. */
+  #warmsLater({ options, warmup }: Program): boolean {
+    return this.#options.warmLater === true && options.runtime === 'deno' && options.ephemeral &&
+      warmup.length > 0
+  }
+
+  /** Makes a snapshot the one that serves, and does in the background what is left to do. */
+  #serve(program: SnapshotProgram, { native, how, seed }: Taken): void {
+    program.native = native
+    program.how = how
+    this.#keep(program)
+    const isOver = () => program.retired || program.native !== native
+    this.#background.add(program, async () => {
+      if (isOver()) return
+      if (how.warm !== false) return await this.#lookForResidue(program, null, native, seed, isOver)
+      await this.#warm(program, native, seed)
+    })
+  }
+
+  /** Puts a warm snapshot in the place of a cold one, which ends after its requests. */
+  async #warm(program: SnapshotProgram, cold: NativeProgram, seed: string): Promise<void> {
     const { plan, base } = program
+    let taken: Taken
+    try {
+      taken = await this.#takeWarm(base, plan, seed)
+    } catch (error) {
+      if (program.retired) return
+      const files = [...new Set(plan.handlers.map(({ route }) => route.file))].join(' and ')
+      console.error(
+        `mayfly: ${files} cannot be warmed up, its requests stay slow: ${(error as Error).message}`,
+      )
+      return
+    }
+    const { native, how } = taken
+    if (program.retired || program.native !== cold) return await native.close()
+    program.native = native
+    program.how = how
+    this.#keep(program)
+    this.#options.onReady?.(plan, how)
+    const isOver = () => program.retired || program.native !== native
+    try {
+      await this.#lookForResidue(program, cold, native, seed, isOver)
+    } finally {
+      this.#let(cold)
+    }
+  }
+
+  /**
+   * Tells of what the warm-up left: `cold` is the same program without one, or is loaded. A program that keeps its state has it from its
+   * requests too.
+   */
+  async #lookForResidue(
+    { plan, base }: SnapshotProgram,
+    cold: NativeProgram | null,
+    warm: NativeProgram,
+    seed: string,
+    isOver: () => boolean,
+  ): Promise<void> {
     const { onResidue } = this.#options
     if (onResidue === undefined || plan.warmup.length === 0 || !plan.options.ephemeral) return
-    this.#looking = this.#looking.then(async () => {
-      const isOver = () => program.retired || program.native !== warm.native
-      while (this.#booting > 0 && !isOver()) await delay(LOOK_MS)
-      if (isOver()) return
-      const handlers = await findResidue(this.#library, this.#pool, base.native, plan, warm, isOver)
-      if (!isOver()) onResidue(plan, handlers)
-      // A program that was retired or a pool that was closed meanwhile: there is nobody to tell.
-    }).catch(() => {})
+    // A program that was retired or a pool that was closed meanwhile: there is nobody to tell.
+    const given = cold ?? await bootCold(this.#library, base.native, plan, seed).catch(() => null)
+    if (given === null) return
+    try {
+      const handlers = await findResidue(this.#pool, plan, given, warm, isOver).catch(() => null)
+      if (handlers !== null && !isOver()) onResidue(plan, handlers)
+    } finally {
+      if (cold === null) this.#let(given)
+    }
   }
 
   /**
@@ -119,6 +222,7 @@ export class Snapshots {
   use(program: SnapshotProgram): NativeProgram | null {
     if (program.retired) throw new ClosedError('program')
     program.used = ++this.#uses
+    program.asked = true
     return program.native
   }
 
@@ -148,7 +252,7 @@ export class Snapshots {
   async close(): Promise<void> {
     for (const program of this.#programs) program.retired = true
     await this.#line
-    await this.#looking
+    await this.#background.close()
     await this.#pool.close()
     await Promise.all(this.#leaving)
     for (const { native, base } of this.#programs) {
@@ -166,22 +270,21 @@ export class Snapshots {
   async #load(program: SnapshotProgram): Promise<NativeProgram> {
     if (program.retired) throw new ClosedError('program')
     const { plan, base } = program
-    const { native, bootMs, settled } = await bootWarm(this.#library, base.native, plan)
+    const taken = await this.#background.hold(() => this.#take(base, plan))
+    const { native } = taken
     // It may have been retired meanwhile.
     if (program.retired as boolean) {
       await native.close()
       throw new ClosedError('program')
     }
-    program.native = native
-    this.#keep(program)
-    this.#options.onReload?.(plan, { bootMs, settled, loadMs: native.report.bootUs / 1000 })
+    this.#serve(program, taken)
+    this.#options.onReady?.(plan, taken.how)
     return native
   }
 
   /** Readies a snapshot, and drops others until all fit. */
   #keep(program: SnapshotProgram): void {
-    program.used = ++this.#uses
-    this.#pool.prepare(program.native!)
+    if (program.asked) this.#pool.prepare(program.native!)
     const { memoryBudgetMb } = this.#options
     if (memoryBudgetMb === undefined) return
     const held = [...this.#programs].filter(({ native }) => native !== null)
@@ -201,9 +304,14 @@ export class Snapshots {
   #drop(program: SnapshotProgram): void {
     const native = program.native!
     program.native = null
-    // Its requests go on; a failure to free it shows when the pool is closed.
+    this.#let(native)
+    this.#options.onDrop?.(program.plan)
+  }
+
+  /** Ends a snapshot after its requests. */
+  #let(native: NativeProgram): void {
+    // A failure to free it shows when the pool is closed.
     const left = this.#pool.retire(native).catch(() => {}).finally(() => this.#leaving.delete(left))
     this.#leaving.add(left)
-    this.#options.onDrop?.(program.plan)
   }
 }

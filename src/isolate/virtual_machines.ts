@@ -1,5 +1,6 @@
 /** Programs in virtual machines: the native library, its pool, and what a program is booted from. */
 import type { Awaitable } from '../context/types.ts'
+import { COLD_MS } from './boot.ts'
 import { buildLibrary } from './ffi/build.ts'
 import { IsolationUnavailableError } from './ffi/errors.ts'
 import { checkKvmDevice } from './ffi/kvm_device.ts'
@@ -50,6 +51,10 @@ class VirtualMachines implements Machines {
     this.#snapshots = new Snapshots(library, this.#pool, options)
   }
 
+  whileStarting(starts: () => Promise<void>): Promise<void> {
+    return this.#snapshots.whileStarting(starts)
+  }
+
   boot(plan: Program): Promise<BootedProgram> {
     return this.#snapshots.boot(plan)
   }
@@ -61,7 +66,12 @@ class VirtualMachines implements Machines {
   ): Awaitable<Completion> {
     const native = this.#snapshots.use(program as SnapshotProgram)
     if (native === null) return this.#submitLater(program as SnapshotProgram, frame, options)
-    return this.#pool.submit(native, frame, { ...options, check: this.#check })
+    return this.#pool.submit(native, frame, this.#toOptions(program as SnapshotProgram, options))
+  }
+
+  #toOptions({ warm }: SnapshotProgram, options: SubmitOptions): SubmitOptions {
+    const timeoutMs = warm === false ? options.timeoutMs + COLD_MS : options.timeoutMs
+    return { ...options, timeoutMs, check: this.#check }
   }
 
   /** Loads the program first; if others pushed it out before the request was in, once more. */
@@ -72,7 +82,7 @@ class VirtualMachines implements Machines {
   ): Promise<Completion> {
     for (;;) {
       const native = this.#snapshots.use(program) ?? await this.#snapshots.load(program)
-      if (native.open) return await this.#pool.submit(native, frame, { ...options, check: this.#check })
+      if (native.open) return await this.#pool.submit(native, frame, this.#toOptions(program, options))
     }
   }
 

@@ -18,6 +18,10 @@ export class ScriptedMachines implements Machines {
     this.#trials = trials
   }
 
+  whileStarting(starts: () => Promise<void>): Promise<void> {
+    return starts()
+  }
+
   boot(plan: Program): Promise<BootedProgram> {
     const handlers = plan.handlers.map(({ route }) => ({ name: route.file }))
     return Promise.resolve({ description: toFrame({ handlers }), bootMs: 1, trials: this.#trials })

@@ -5,7 +5,7 @@
 //! ```
 //! A pair in a payload (mount, file) is the length of its first half as a u32, then both halves.
 
-use mayfly_pool::{Limits, Load, Mount, Spec, WarmupRequest, library_mounts};
+use mayfly_pool::{Limits, Load, Loading, Mount, Spec, WarmupRequest, library_mounts};
 use mayfly_wire::{BODY_MAX, Kind, Limits as FrameLimits, Progress, progress};
 
 use crate::abi::{Fault, Status, fault, numbers};
@@ -17,6 +17,8 @@ pub const VERSION: u32 = 4;
 const DESCRIPTORS_MAX: u32 = 65_536;
 const THREADS_MAX: u32 = 1024;
 const MAPPINGS_MAX: u32 = 65_530;
+/// Most memory of a guest, in bytes.
+const MEMORY_MAX: u64 = 1 << 40;
 /// Most items of a description.
 const ITEMS_MAX: usize = 100_000;
 /// Most runs of one warm-up frame.
@@ -60,6 +62,9 @@ numbers! {
         Base = 13 "base",
         /// A request frame whose answer is dropped, after all else and before the snapshot.
         Last = 14 "last",
+        /// Of a program for a base, until its snapshot: memory u64, memory u64 that a request may use beyond what is used then, and CPU
+        /// time u64 in nanoseconds until it waits (0: no limit). Without it the limits of its requests hold.
+        Loading = 15 "loading",
     }
 }
 
@@ -80,6 +85,7 @@ impl Tag {
             Tag::Clock,
             Tag::Base,
             Tag::Last,
+            Tag::Loading,
         ];
         all.into_iter().find(|t| *t as u32 == n)
     }
@@ -114,7 +120,7 @@ pub fn decode(bytes: &[u8]) -> Result<Description, Fault> {
         folder: "/".into(),
         ..Spec::default()
     };
-    let (mut entries, mut base) = (Vec::new(), None);
+    let (mut entries, mut base, mut bounds) = (Vec::new(), None, None);
     let mut items = 0;
     while !rest.rest.is_empty() {
         items += 1;
@@ -125,14 +131,15 @@ pub fn decode(bytes: &[u8]) -> Result<Description, Fault> {
         let length = rest.number()?;
         let payload = rest.take(length as usize)?;
         let tag = Tag::from_number(tag).ok_or_else(|| wrong(format!("tag {tag}, want a known one")))?;
-        if tag == Tag::Base {
-            base = Some(base_item(payload)?);
-        } else {
-            add_item(&mut spec, &mut entries, tag, payload)?;
+        match tag {
+            Tag::Base => base = Some(base_item(payload)?),
+            Tag::Loading => bounds = Some(loading(payload)?),
+            _ => add_item(&mut spec, &mut entries, tag, payload)?,
         }
     }
     let start = match base {
-        Some((handle, frame)) => Start::Load(handle, to_load(spec, frame)?),
+        Some((handle, frame)) => Start::Load(handle, to_load(spec, frame, bounds.unwrap_or_default())?),
+        None if bounds.is_some() => return Err(wrong("bounds of a load without a base, want one")),
         None if spec.path.starts_with('/') => Start::Boot(spec),
         None => return Err(wrong(format!("program {:?}, want an absolute path", spec.path))),
     };
@@ -151,7 +158,7 @@ fn base_item(payload: &[u8]) -> Result<(i32, Vec<u8>), Fault> {
 }
 
 /// What is the base's affair may not be said again.
-fn to_load(spec: Spec, frame: Vec<u8>) -> Result<Load, Fault> {
+fn to_load(spec: Spec, frame: Vec<u8>, loading: Loading) -> Result<Load, Fault> {
     let Spec {
         mounts,
         draws,
@@ -175,6 +182,7 @@ fn to_load(spec: Spec, frame: Vec<u8>) -> Result<Load, Fault> {
             draws,
             last,
             limits,
+            loading,
         }),
     }
 }
@@ -204,9 +212,30 @@ fn add_item(spec: &mut Spec, entries: &mut Vec<Entry>, tag: Tag, payload: &[u8])
             spec.last = Some(payload.to_vec());
         }
         Tag::Clock => spec.clock_grain_ns = clock(payload)?,
-        Tag::Base => return Err(wrong("a base among what it has, want it by itself")),
+        Tag::Base | Tag::Loading => return Err(wrong("a base among what it has, want it by itself")),
     }
     Ok(())
+}
+
+fn loading(payload: &[u8]) -> Result<Loading, Fault> {
+    let mut r = Reader { rest: payload };
+    let (memory_bytes, request_bytes, cpu_ns) = (r.long()?, r.long()?, r.long()?);
+    if !r.rest.is_empty() {
+        return Err(wrong("bounds of a load that go on, want 24 bytes"));
+    }
+    match [memory_bytes, request_bytes]
+        .into_iter()
+        .find(|m| *m > MEMORY_MAX)
+    {
+        Some(most) => Err(wrong(format!(
+            "memory of {most} bytes for a load, want at most 1 TiB"
+        ))),
+        None => Ok(Loading {
+            memory_bytes,
+            request_bytes,
+            cpu_ns: (cpu_ns > 0).then_some(cpu_ns),
+        }),
+    }
 }
 
 fn clock(payload: &[u8]) -> Result<u64, Fault> {
@@ -226,7 +255,7 @@ fn limits(payload: &[u8]) -> Result<Limits, Fault> {
     if !r.rest.is_empty() {
         return Err(wrong("limits that go on, want 52 bytes"));
     }
-    if !(1 << 20..=1 << 40).contains(&memory_bytes) {
+    if !(1 << 20..=MEMORY_MAX).contains(&memory_bytes) {
         return Err(wrong(format!(
             "memory of {memory_bytes} bytes, want 1 MiB to 1 TiB"
         )));

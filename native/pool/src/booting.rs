@@ -62,21 +62,24 @@ impl Booting {
     }
 
     /// Lets the program read its load frame and run until it waits for a request.
-    pub fn load(&mut self, frame: Vec<u8>) -> Result<(), BootError> {
+    pub fn load(&mut self, frame: Vec<u8>, cpu_ns: Option<u64>) -> Result<(), BootError> {
         let request = to_request(self.clock, frame)?;
         let running = &mut self.running;
         let action = running.kernel.begin_load(&mut running.guest, request);
-        match self.run_to_idle(action, u64::MAX)? {
+        let deadlines = Deadlines::with_cpu(self.deadline, cpu_ns);
+        match self.run_until(action, deadlines)? {
             None => Ok(()),
             Some(_) => Err(self.ended("answers what tells it to load a program")),
         }
     }
 
-    /// Warms the program up and takes its snapshot.
+    /// Warms the program up and takes its snapshot. A request may use `request_bytes` of memory beyond what is used then, if that is
+    /// more than the limits say.
     pub fn finish(
         mut self,
         kept: Kept<'_>,
         limits: &Limits,
+        request_bytes: u64,
         ending: Ending<'_>,
         warmup: &mut Warmup,
     ) -> Result<Program, BootError> {
@@ -114,7 +117,9 @@ impl Booting {
         kernel.limit_calls(limits.calls);
         let kernel = kernel.snapshot();
         drop(kept);
-        let machine = Arc::new(guest.into_vm().snapshot(limits.memory_bytes)?);
+        let vm = guest.into_vm();
+        let least = vm.space_ref().used_bytes().saturating_add(request_bytes);
+        let machine = Arc::new(vm.snapshot(limits.memory_bytes.max(least))?);
         report.memory_bytes = machine.used_bytes();
         Ok(Program {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
@@ -136,11 +141,13 @@ impl Booting {
     /// Runs until all threads wait and one of them for input; gives the last frame that came on the way.
     pub fn run_to_idle(&mut self, action: Action, timeout_ns: u64) -> Result<Option<Vec<u8>>, BootError> {
         let deadline = self.deadline.min(monotonic_ns().saturating_add(timeout_ns));
+        self.run_until(action, Deadlines::at(deadline))
+    }
+
+    fn run_until(&mut self, action: Action, deadlines: Deadlines) -> Result<Option<Vec<u8>>, BootError> {
         let (mut action, mut answer) = (action, None);
         loop {
-            let event = self
-                .running
-                .run(action, &mut self.alarm, Deadlines::at(deadline))?;
+            let event = self.running.run(action, &mut self.alarm, deadlines)?;
             let what = match event {
                 Event::Action(Action::Idle { .. }) => return Ok(answer),
                 Event::Action(Action::Frame) => {
@@ -151,7 +158,8 @@ impl Booting {
                 Event::Action(Action::Stop(stop)) => format!("ended: {stop:?}"),
                 Event::Action(Action::Deadlock) => "has only threads that wait for each other".into(),
                 Event::Action(other) => format!("did {other:?}"),
-                Event::Deadline | Event::CpuDeadline => "took too long".into(),
+                Event::Deadline => "took too long".into(),
+                Event::CpuDeadline => "worked too long".into(),
             };
             return Err(self.ended(&what));
         }

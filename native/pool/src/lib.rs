@@ -48,7 +48,7 @@ pub use machine::Guest;
 pub use mount::{Mount, MountError, Source};
 pub use outcome::{Outcome, RequestStats};
 pub use pool::{Completion, Job, MachineState, Pool, PoolStats, Reset};
-pub use program::{BootReport, Load, Program, Warmup, WarmupRequest};
+pub use program::{BootReport, Load, Loading, Program, Warmup, WarmupRequest};
 pub use queue::Refused;
 pub use running::{Event, Running};
 pub use spec::{BootError, Limits, Spec};

@@ -68,6 +68,19 @@ pub struct Load {
     pub last: Option<Vec<u8>>,
     /// As in [`Spec`]; memory includes that of the base.
     pub limits: Limits,
+    /// Bounds until the snapshot.
+    pub loading: Loading,
+}
+
+/// Bounds on a program that is loaded into a base, until its snapshot; by default those of its requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Loading {
+    /// Guest memory in all, in bytes, while it is loaded and warmed up; never less than its requests may use.
+    pub memory_bytes: u64,
+    /// Guest memory that a request may use in any case, in bytes, whatever lies in the snapshot.
+    pub request_bytes: u64,
+    /// Longest time that it may have a CPU until it waits for its first request, in nanoseconds.
+    pub cpu_ns: Option<u64>,
 }
 
 /// A snapshot of machine and kernel at the instant at which the program waits for a request. Immutable; forks run it.
@@ -109,7 +122,7 @@ impl Program {
             draws: spec.draws,
             last: spec.last.as_deref(),
         };
-        booting.finish(kept, &spec.limits, ending, warmup)
+        booting.finish(kept, &spec.limits, 0, ending, warmup)
     }
 
     /// Loads a program into a machine that continues from `base`, which waits for it, and goes on as [`Program::boot`] does. Pages
@@ -127,7 +140,12 @@ impl Program {
         shelf: &Shelf,
     ) -> Result<Program, BootError> {
         let begin = monotonic_ns();
-        let mut guest = Guest::new(base.machine.derive(load.limits.memory_bytes)?);
+        let Loading {
+            memory_bytes,
+            request_bytes,
+            cpu_ns,
+        } = load.loading;
+        let mut guest = Guest::new(base.machine.derive(memory_bytes.max(load.limits.memory_bytes))?);
         let mut kernel = base.fresh_kernel();
         let output = framed(&load.limits);
         kernel.adopt(guest_limits(output, &load.limits), output);
@@ -135,12 +153,12 @@ impl Program {
         let mut running = Running::new(guest, kernel);
         let kept = shelf.keep(Holdings::of_machine(running.guest.vm()));
         let mut booting = Booting::new(running, base.clock, &load.limits, begin)?;
-        booting.load(load.frame.clone())?;
+        booting.load(load.frame.clone(), cpu_ns)?;
         let ending = Ending {
             draws: load.draws,
             last: load.last.as_deref(),
         };
-        booting.finish(kept, &load.limits, ending, warmup)
+        booting.finish(kept, &load.limits, request_bytes, ending, warmup)
     }
 
     /// Tells programs apart; never used twice.

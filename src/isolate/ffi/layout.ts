@@ -78,6 +78,7 @@ export const SPEC_TAGS = {
   clock: 12,
   base: 13,
   last: 14,
+  loading: 15,
 } as const
 
 /** Size of a completion, in bytes. */

@@ -72,6 +72,17 @@ export interface LoadSpec extends CommonSpec {
   readonly base: number
   /** What tells the base to load; it does not answer, as it waits for a request instead. */
   readonly frame: Uint8Array
+  readonly loading?: LoadingBounds
+}
+
+/** Bounds of a program that is loaded, until its snapshot. Without them those of its requests hold. */
+export interface LoadingBounds {
+  /** Guest memory while it is loaded and warmed up, if that is more than its requests may use. */
+  readonly memoryBytes: number
+  /** Guest memory that a request may use in any case, whatever lies in the snapshot. */
+  readonly requestBytes: number
+  /** Milliseconds that it may have a CPU until it waits for its first request; 0 for no limit. */
+  readonly cpuMs: number
 }
 
 /** Bounds of a program and its requests. */
@@ -114,6 +125,10 @@ export function encodeSpec(spec: ProgramSpec | LoadSpec): Uint8Array<ArrayBuffer
   }
   if ('base' in spec) {
     add('base', numbers(spec.base), spec.frame)
+    if (spec.loading !== undefined) {
+      const { memoryBytes, requestBytes, cpuMs } = spec.loading
+      add('loading', long(memoryBytes), long(requestBytes), nanoseconds(cpuMs))
+    }
   } else {
     add('path', text(spec.path))
     for (const arg of spec.args) add('argument', text(arg))
@@ -139,7 +154,6 @@ export function encodeSpec(spec: ProgramSpec | LoadSpec): Uint8Array<ArrayBuffer
 
 function encodeLimits(limits: ProgramLimits): Uint8Array {
   const { memoryBytes, outputBytes, logBytes, bootMs, cpuMs, calls, descriptors, threads, mappings } = limits
-  const nanoseconds = (ms: number) => long(checkNumber(ms, 0xffffffff) * 1_000_000)
   return joinBytes([
     long(memoryBytes),
     numbers(outputBytes, logBytes),
@@ -148,6 +162,10 @@ function encodeLimits(limits: ProgramLimits): Uint8Array {
     long(calls),
     numbers(descriptors, threads, mappings),
   ])
+}
+
+function nanoseconds(ms: number): Uint8Array {
+  return long(checkNumber(ms, 0xffffffff) * 1_000_000)
 }
 
 function long(value: number): Uint8Array {

@@ -2,6 +2,8 @@
 import { Console } from 'node:console'
 import { installEnvironment } from './deno_environment.ts'
 import { explainError, installAdvice } from './deno_errors.ts'
+import { watchExit } from './deno_exit.ts'
+import { loadProgram, runModule } from './deno_program.ts'
 import { createFrames } from './frames.ts'
 import { type GuestHost, setHost } from './host.ts'
 import { createRequire } from './modules.ts'
@@ -9,10 +11,20 @@ import { createRequire } from './modules.ts'
 // Kept here: the first is fd 1, and `Deno.stdout` leads to fd 2 afterwards.
 const { stdout, stdin, stderr } = Deno
 
+/** A module that does what bundles do. */
+const PRACTICE = `import { Readable } from 'node:stream'
+import { HttpError } from './runtime.js'
+await null
+export default [Readable, HttpError]
+`
+
 const denoHost: GuestHost = {
   ...createFrames({ read: (into) => stdin.readSync(into), write: (bytes) => stdout.writeSync(bytes) }),
+  load: loadProgram,
+  practiseLoading: (runtime) => runModule('/practice.js', PRACTICE, runtime),
   log: (bytes) => stderr.writeSync(bytes),
   exit: (code) => Deno.exit(code),
+  watchExit,
   limitMemory: () => {},
   settle,
   inspect: (value) => Deno.inspect(value),

@@ -7,6 +7,9 @@ import type { GuestHead } from './head.ts'
 /** The header of an answer as a runtime makes it, for its own calls alone. */
 export type FrameHeader = string | number | Uint8Array<ArrayBuffer>
 
+/** What a module exports, by name. */
+export type Namespace = Readonly<Record<string, unknown>>
+
 /** The few calls that differ between runtimes. */
 export interface GuestHost {
   /**
@@ -24,9 +27,15 @@ export interface GuestHost {
   sendBytes(header: FrameHeader, body: Uint8Array, limit: number): boolean
   /** Whether frames are made and then dropped. */
   discardOutput(yes: boolean): void
+  /** Runs the module at `path`, which imports `runtime` as the guest's file. Rejects with what it throws. */
+  load(path: string, runtime: Namespace): Promise<unknown>
+  /** Does once, for all programs of a base, what the first load would do; `runtime` is as in {@link load}. */
+  practiseLoading(runtime: Namespace): Promise<void>
   /** Writes to fd 2 and tells how many bytes were taken. */
   log(bytes: Uint8Array): number
   exit(code: number): never
+  /** Until the function that it gives is called, tells on standard error from where a program ends itself. */
+  watchExit(): () => void
   /** Sets how many bytes a request may have in memory, where the runtime can tell before the machine does. */
   limitMemory(bytes: number): void
   /**

@@ -2,28 +2,34 @@
 import type { DrawHead, LoadHead } from '../message.ts'
 import { answerControl } from './answer.ts'
 import { createHead } from './head.ts'
-import { host } from './host.ts'
+import { host, type Namespace } from './host.ts'
 import { drawNatively, seed } from './random.ts'
 
 /**
  * Takes frames until one names a program, and begins to load that. Chance begins anew first: what a program draws while it loads is
- * no other's. The program reads the next frame; one that cannot be loaded ends the guest.
+ * no other's. The program reads the next frame; one that cannot be loaded ends the guest. `runtime` is the guest's file, as programs import
+ * it.
  */
-export function awaitProgram(): void {
+export function awaitProgram(runtime: Namespace): void {
   host.settle('base')
   for (;;) {
     const json = host.receive(createHead())
     if (json === null) host.exit(0)
     const head = JSON.parse(json) as DrawHead | LoadHead
-    if (head.control === 'load') return load(head)
+    if (head.control === 'load') return load(head, runtime)
     drawNatively(head.count)
     answerControl({})
   }
 }
 
-function load({ name, seed: entropy }: LoadHead): void {
+/** In a base, before it waits. */
+export function practiseLoading(runtime: Namespace): Promise<void> {
+  return host.practiseLoading(runtime)
+}
+
+function load({ name, seed: entropy }: LoadHead, runtime: Namespace): void {
   seed(entropy)
-  import(`file://${name}`).catch((error: unknown) => {
+  host.load(name, runtime).catch((error: unknown) => {
     console.error(error)
     host.exit(1)
   })

@@ -75,7 +75,9 @@ export async function serve(entry: ProgramEntry): Promise<void> {
     turn: 0,
   }
   host.onIdle(() => endWaiting(guest))
+  const watched = host.watchExit()
   guest.modules = await loadModules(entry)
+  watched()
   guest.handlers = entry.handlers.map((handler) => toHandler(handler, guest.modules[handler.module]))
   run(guest)
 }

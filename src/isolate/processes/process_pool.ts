@@ -86,6 +86,10 @@ class ProcessPool implements Machines {
     this.#folder = folder
   }
 
+  whileStarting(starts: () => Promise<void>): Promise<void> {
+    return starts()
+  }
+
   async boot(plan: Program): Promise<BootedProgram> {
     if (this.#closing !== null) throw new ClosedError('pool')
     if (plan.options.cpuMs > 0 && Deno.build.os !== 'linux') {

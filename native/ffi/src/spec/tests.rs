@@ -99,6 +99,10 @@ fn loaded(more: &[u8]) -> Vec<u8> {
         &item(Tag::File, &two("/program.js", b"1")),
         &item(Tag::Draws, b""),
         &item(Tag::Last, &frame()),
+        &item(
+            Tag::Loading,
+            &[300u64 << 20, 128 << 20, 5_000].map(u64::to_le_bytes).concat(),
+        ),
         more,
     ]
     .concat()
@@ -112,6 +116,11 @@ fn decode_gives_what_a_base_is_to_load() {
             assert_eq!(load.mounts, [Mount::bytes("/program.js", *b"1")]);
             assert!(load.draws);
             assert_eq!(load.last, Some(frame()));
+            let bounds = load.loading;
+            assert_eq!(
+                (bounds.memory_bytes, bounds.request_bytes, bounds.cpu_ns),
+                (300 << 20, 128 << 20, Some(5_000))
+            );
         }
         other => panic!("{other:?}"),
     }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use mayfly_pool::{BootError, Limits, Load, Mount, Program, WarmupRequest, deno_spec};
+use mayfly_pool::{BootError, Limits, Load, Loading, Mount, Program, WarmupRequest, deno_spec};
 
 use super::apart::Apart;
 use super::support::{Client, frame, host, text};
@@ -39,6 +39,7 @@ fn load(base: &Arc<Program>, source: String) -> Result<Arc<Program>, BootError> 
         draws: true,
         last: None,
         limits: limits(),
+        loading: Loading::default(),
     };
     // Nothing that counts: this guest keeps what its warm-up left.
     let mut warm = vec![frame("json", b""); 20];

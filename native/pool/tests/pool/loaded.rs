@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mayfly_pool::{BootError, Limits, Load, Mount, Program, WarmupRequest};
+use mayfly_pool::{BootError, Limits, Load, Loading, Mount, Program, WarmupRequest};
 
 use super::apart::Apart;
 use super::c_guest::spec;
@@ -29,6 +29,7 @@ fn load_of(secret: &str) -> Load {
         draws: false,
         last: None,
         limits: spec("").limits,
+        loading: Loading::default(),
     }
 }
 
@@ -135,4 +136,44 @@ fn a_base_that_cannot_load_ends_with_its_reason() {
     };
     let what = refused(&answered);
     assert!(what.contains("answers"), "{what}");
+}
+
+#[test]
+fn a_load_has_a_time_and_a_memory_of_its_own() {
+    let Some(base) = base() else { return };
+    let endless = Load {
+        frame: frame("spin", b""),
+        loading: Loading {
+            cpu_ns: Some(50_000_000),
+            ..Loading::default()
+        },
+        ..load_of("x")
+    };
+    let begin = std::time::Instant::now();
+    match Program::load(&base, &endless, &mut |_| None) {
+        Err(BootError::Ended { what, .. }) => assert_eq!(what, "worked too long"),
+        other => panic!("{other:?}"),
+    }
+    assert!(begin.elapsed().as_nanos() < u128::from(endless.limits.boot_ns));
+    // What it may use until its snapshot, and what is left of that for a request.
+    let small = Limits {
+        memory_bytes: base.report().memory_bytes,
+        ..load_of("x").limits
+    };
+    let tight = Load {
+        limits: small,
+        ..load_of("x")
+    };
+    assert!(Program::load(&base, &tight, &mut |_| None).is_err());
+    let roomy = Load {
+        limits: small,
+        loading: Loading {
+            memory_bytes: load_of("x").limits.memory_bytes,
+            request_bytes: 8 << 20,
+            cpu_ns: None,
+        },
+        ..load_of("roomy ")
+    };
+    let program = Arc::new(Program::load(&base, &roomy, &mut |_| None).unwrap());
+    assert!(text(&Client::new(&program).ask("loaded")).starts_with("roomy "));
 }
