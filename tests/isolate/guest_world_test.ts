@@ -138,6 +138,19 @@ Deno.test('an error of a package that looks for a file or an add-on says what is
   })
 })
 
+Deno.test('the file mode mask is that of a fresh process, as packages ask for it when they load', async () => {
+  const files = {
+    'a.ts': `
+      import process from 'node:process'
+      export const isolated = true
+      const first = process.umask()
+      export const GET = () => Response.json([first, process.umask('077'), process.umask(0o1027), process.umask()])`,
+  }
+  await withGuest(files, async (guest) => {
+    assertEquals((await ask(guest, {})).text, JSON.stringify([0o22, 0o22, 0o77, 0o27]))
+  })
+})
+
 Deno.test('a variable that is not named is not there, whoever asks and however; one that is set is', async () => {
   const files = {
     'env.ts': `

@@ -121,6 +121,18 @@ function installReport(): void {
   Object.assign(process.report, { getReport: () => ({ header: {}, sharedObjects: [] }) })
 }
 
+/** The file mode mask of a fresh process: packages ask for it when they load, and Deno's own needs a permission. */
+function installUmask(): void {
+  const { process } = globalThis as unknown as { process: { umask(mask?: number | string): number } }
+  let mask = 0o022
+  process.umask = (next) => {
+    const before = mask
+    if (next !== undefined) mask = (typeof next === 'string' ? parseInt(next, 8) : next) & 0o777
+    return before
+  }
+}
+
 installRequire()
 installReport()
+installUmask()
 setHost(denoHost)
