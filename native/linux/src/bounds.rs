@@ -1,24 +1,26 @@
 //! How much work one system call may be, in counts: in this file and nowhere else.
 //!
 //! A call that has more to do stops after such a piece, with what it has done kept ([`crate::threads::Thread::moved`]) and the
-//! registers set back to its `syscall` instruction ([`Errno::UNFINISHED`]). The guest makes it again at once, and before it does the
+//! registers set back to its `syscall` instruction ([`crate::errno::Errno::UNFINISHED`]). The guest makes it again at once, and before it does the
 //! host looks whether a deadline has passed. No other thread of the guest runs and no signal is delivered meanwhile: to the guest the call
 //! is one. A piece takes 2 ms of a host's time at most, by far less where it is quick; `mayfly-vm bench calls` looks for those that do not.
 //!
 //! ```text
-//! what a call does                          goes on behind a piece   is refused above it    is short
+//! what a call does                          goes on behind        is refused above           is short
 //! copies, random bytes, parts of vectors    BYTES, WORK
 //! mmap munmap mprotect mremap madvise brk   WORK, MAPPINGS
 //! mincore                                   LOOKS
 //! close_range                               CLOSES
-//! /proc/self/maps                                                                           LISTING
-//! getdents                                                                                  LISTING
-//! walks along paths                                                  WALK (ELOOP)
-//! paths of nodes, renames                                            DEPTH (ENAMETOOLONG)
-//! poll, select, epoll                       one look at each file and each set, see `files/ready.rs`
-//! epoll_ctl                                                          INTERESTS (ENOSPC)
-//! signal frames                             FRAMES, the rest at the next exit
-//! everything else                           a constant, or a look at each thread or descriptor
+//! opening /proc/self/maps                   MAPPINGS
+//! getdents                                                                                   LISTING
+//! walks along paths                                               WALK (ELOOP)
+//! paths of nodes                                                  PATH_MAX (ENAMETOOLONG)
+//! renames of directories                                          DEPTH (ENAMETOOLONG)
+//! epoll_ctl                                                       INTERESTS (ENOSPC)
+//! signal frames                             FRAMES, at an exit
+//! poll, select, epoll_wait: one look at each file and each set, see `files/ready.rs`
+//! a file that is copied, or grows: all of it at once, at most `Limits::file_bytes`
+//! everything else: a constant, or a look at each thread or descriptor
 //! ```
 
 use crate::machine::Machine;

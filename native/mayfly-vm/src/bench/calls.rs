@@ -17,7 +17,7 @@ use scenes::{Props, SCENES};
 use subject::{Call, Cost, Start, Subject};
 
 /// How long arguments are drawn for each scene.
-const SEARCH: Duration = Duration::from_secs(3);
+const SEARCH: Duration = Duration::from_secs(2);
 /// Calls that are measured anew at the end, and how often; the median counts.
 const KEPT: usize = 24;
 const REPEATS: usize = 5;
