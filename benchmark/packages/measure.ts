@@ -2,6 +2,7 @@
  * One package of `tests/packages`, measured: its handler plain in a warm process, isolated with a warm-up of its own inputs, and isolated
  * with the default warm-up, in turns. Prints a line of {@link PackageTimes}. Runs under the packages' `deno.json`.
  */
+import { deadline } from '@std/async'
 import { fromFileUrl } from '@std/path'
 import type { Input } from '../../tests/packages/input.ts'
 import { findKnown } from '../../tests/packages/known.ts'
@@ -21,6 +22,8 @@ export interface PackageTimes {
   readonly ready: Readonly<Record<'warm' | 'unasked', { readonly bootMs: number; readonly settled: boolean }>>
 }
 
+/** A program that is not warm by then is an error. */
+const WARM_MS = 120_000
 const CONFIG = fromFileUrl(new URL('../../tests/packages/deno.json', import.meta.url))
 const PLAIN = fromFileUrl(new URL('./plain.ts', import.meta.url))
 
@@ -32,13 +35,18 @@ interface Measured {
   runMicros: number
 }
 
-async function open(name: string, inputs: readonly Input[] | undefined): Promise<Measured> {
-  const site = await openSite('deno', [name], inputs === undefined ? {} : { inputs: { [name]: inputs } })
+/** Opens the handler isolated and waits until it is warm: its machines answer before. */
+async function open(name: string, inputs: readonly Input[], chosen: boolean): Promise<Measured> {
+  const site = await openSite('deno', [name], chosen ? { inputs: { [name]: inputs } } : {})
   const measured: Measured = { site, ready: { bootMs: 0, settled: true }, runMicros: 0 }
+  const warm = Promise.withResolvers<void>()
   site.router.on('isolate:ready', ({ metadata }) => {
     Object.assign(measured.ready, { bootMs: metadata.bootMs, settled: metadata.settled })
+    if (metadata.warm !== false) warm.resolve()
   })
   site.router.on('isolate:complete', ({ metadata }) => void (measured.runMicros = metadata.runMicros ?? 0))
+  await site.ask(name, inputs[0])
+  await deadline(warm.promise, WARM_MS)
   return measured
 }
 
@@ -116,11 +124,9 @@ async function measurePackage(name: string, rounds: number, ms: number): Promise
   const all = await readInputs(name)
   const chosen = all.map((_, index) => index).filter((index) => findKnown(name, 'deno', index) === undefined)
   const inputs = chosen.map((index) => all[index])
-  const [warm, unasked, plain] = [
-    await open(name, inputs),
-    await open(name, undefined),
-    await startPlain(name, chosen),
-  ]
+  const warm = await open(name, inputs, true)
+  const unasked = await open(name, inputs, false)
+  const plain = await startPlain(name, chosen)
   try {
     const seen: { plain: number[][]; warm: number[][]; unasked: number[][] } = {
       plain: [],

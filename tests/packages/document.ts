@@ -11,6 +11,7 @@ import { listHandlers } from './sites.ts'
 /** The page. */
 export const DOCUMENT = new URL('../../src/isolate/PACKAGES.md', import.meta.url)
 const RESULTS = new URL('../../benchmark/results/packages.json', import.meta.url)
+const ROOT_CONFIG = new URL('../../deno.json', import.meta.url).pathname
 const RUNTIMES = ['deno', 'core'] as const
 
 /** The text of the page. */
@@ -20,14 +21,14 @@ export async function writePackages(): Promise<string> {
     const other = new Set(
       KNOWN_DIFFERENCES.filter((line) => line.runtime === runtime).map(({ name }) => name),
     )
-    return `${names.length - other.size} under \`${runtime}\``
+    return `${names.length - other.size} of them are under \`${runtime}\``
   })
   return `# npm packages
 
 ${names.length} packages are asked in every release whether they answer isolated as they do in the host: each has a
 handler in [tests/packages](../../tests/packages/README.md) that does some real work, and several requests
-with queries, JSON, forms, bytes and text of other languages. Status, headers and body must be equal. They are
-for ${counts.join(' and ')}; what the others answer instead, and why, is in the [tables](#what-differs).
+with queries, JSON, forms, bytes and text of other languages. Status, headers and body must be equal for all
+requests: ${counts.join(', ')}. What the others answer instead, and why, is in the [tables](#what-differs).
 
 ${names.map((name) => `\`${name}\``).join(' ')}
 
@@ -81,7 +82,20 @@ async function readReport(): Promise<PackagesReport | null> {
   }
 }
 
-if (import.meta.main) {
-  await Deno.writeTextFile(DOCUMENT, await writePackages())
-  await new Deno.Command(Deno.execPath(), { args: ['fmt', '--quiet', DOCUMENT.pathname] }).output()
+/** The text as `deno fmt` leaves it. */
+export async function formatPackages(): Promise<string> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ['fmt', '--config', ROOT_CONFIG, '--ext', 'md', '-'],
+    stdin: 'piped',
+    stdout: 'piped',
+    stderr: 'inherit',
+  }).spawn()
+  const writer = child.stdin.getWriter()
+  await writer.write(new TextEncoder().encode(await writePackages()))
+  await writer.close()
+  const { success, stdout } = await child.output()
+  if (!success) throw new Error('Cannot write the page about npm packages: deno fmt failed')
+  return new TextDecoder().decode(stdout)
 }
+
+if (import.meta.main) await Deno.writeTextFile(DOCUMENT, await formatPackages())
