@@ -100,7 +100,12 @@ export function toLoadSpec({ bundle, options }: Program, base: NativeProgram, se
   const { cpuMs, outputBytes, limits } = options
   return {
     base: base.handle,
-    frame: encodeControl({ control: 'load', name: GUEST_PATH, seed }),
+    frame: encodeControl({
+      control: 'load',
+      name: GUEST_PATH,
+      memoryBytes: options.memoryMb * (1 << 20),
+      seed,
+    }),
     files: [{ guest: GUEST_PATH, bytes: bundle.code }],
     loading: {
       memoryBytes: memoryBytes(options) + LOADING_BYTES,

@@ -3,10 +3,12 @@
  * programs.
  */
 import { fromFileUrl } from '@std/path'
-import { ProgramError, runBuild } from './compiler.ts'
+import { type BuildResult, ProgramError, runBuild } from './compiler.ts'
 import { containIn, refusalOf } from './containment.ts'
+import { globalPath, SUBSTITUTE_FOLDER } from './core_resolver.ts'
 import { readCompilerOptions, toCompilation } from './compiler_options.ts'
 import type { FileModules } from './file_modules.ts'
+import { NODE_GLOBALS } from './node_in_core.ts'
 import type { IsolateRuntime } from './options.ts'
 import { ENTRY_NAMESPACE, resolverPlugin } from './resolver.ts'
 
@@ -33,8 +35,6 @@ export interface BundleInput {
   readonly outputBytes: number
   /** Bytes that a request may write to its console. */
   readonly logBytes: number
-  /** Bytes that a request may have in memory. */
-  readonly memoryBytes: number
 }
 
 /** A bundle. The same input and sources give the same bytes. */
@@ -52,16 +52,18 @@ export const RUNTIME_FILE = 'runtime.js'
 const GUEST = new URL('./guest/', import.meta.url)
 const ENTRY = 'program'
 
-/** How esbuild sees each runtime. A package that asks for `process.env.NODE_ENV` has its answer where there is no `process`. */
+/** How esbuild sees each runtime. */
 const TARGETS = {
   deno: { platform: 'node', conditions: ['deno', 'import', 'module'], mainFields: ['module', 'main'] },
   core: {
     platform: 'browser',
     conditions: ['worker', 'browser', 'import', 'module'],
     mainFields: ['browser', 'module', 'main'],
-    define: { 'process.env.NODE_ENV': '"production"' },
   },
 } as const
+
+/** A package that asks for `process.env.NODE_ENV` has its answer when it is bundled, and its other half is left out. */
+const CORE_DEFINES = { 'process.env.NODE_ENV': '"production"', global: 'globalThis' }
 
 const bundled = new Map<IsolateRuntime, Promise<Bundle>>()
 
@@ -90,6 +92,7 @@ export * from ${toGuestImport('modules.ts')}
  */
 export async function bundleProgram(input: BundleInput): Promise<Bundle> {
   const containment = await containIn(input.root)
+  if (input.runtime === 'core') containment.packages.add(await Deno.realPath(SUBSTITUTE_FOLDER))
   for (const file of input.files) {
     const refusal = await refusalOf(containment, file)
     if (refusal !== null) throw new ProgramError(`route file: ${refusal}`, { file, line: 1, column: 1 })
@@ -104,20 +107,47 @@ async function build(
   entry: string,
   files: FileModules | null,
 ): Promise<Bundle> {
-  const { outputFiles, metafile } = await runBuild('bundle isolated handlers', {
-    entryPoints: [ENTRY],
-    plugins: [resolverPlugin(entry, `./${RUNTIME_FILE}`, runtime, files)],
-    bundle: true,
-    write: false,
-    metafile: true,
-    // Fixed, so that names in the output do not depend on where the process runs.
-    absWorkingDir: '/',
-    outfile: `/${ENTRY}.js`,
-    sourcemap: 'external',
-    sourcesContent: false,
-    ...TARGETS[runtime],
-    ...(files === null ? {} : toCompilation(files.options)),
-  }, toShown)
+  const reasons = new Map<string, string>()
+  const run = (more: Readonly<Record<string, unknown>>) =>
+    runBuild(
+      'bundle isolated handlers',
+      {
+        entryPoints: [ENTRY],
+        plugins: [resolverPlugin(entry, `./${RUNTIME_FILE}`, runtime, files, reasons)],
+        bundle: true,
+        write: false,
+        metafile: true,
+        // Fixed, so that names in the output do not depend on where the process runs.
+        absWorkingDir: '/',
+        outfile: `/${ENTRY}.js`,
+        sourcemap: 'external',
+        sourcesContent: false,
+        ...TARGETS[runtime],
+        ...(files === null ? {} : toCompilation(files.options)),
+        ...more,
+      },
+      toShown,
+      reasons,
+    )
+  return toBundle(runtime === 'core' && files !== null ? await buildForCore(run) : await run({}))
+}
+
+/**
+ * Builds with Node's globals that the program names, and no others: what esbuild injects stays in a bundle that has no use for it. A
+ * first build finds them, as it alone can tell a global from a variable of that name.
+ */
+async function buildForCore(
+  run: (more: Readonly<Record<string, unknown>>) => Promise<BuildResult>,
+): Promise<BuildResult> {
+  const probes = Object.keys(NODE_GLOBALS).map((name) => [name, `__mayfly_global_${name}`])
+  const first = await run({ define: { ...CORE_DEFINES, ...Object.fromEntries(probes) } })
+  const { code } = toBundle(first)
+  const text = new TextDecoder().decode(code)
+  const named = probes.filter(([, probe]) => text.includes(probe)).map(([name]) => globalPath(name))
+  return named.length === 0 ? first : await run({ define: CORE_DEFINES, inject: named })
+}
+
+function toBundle({ outputFiles, metafile }: BuildResult): Bundle {
   const [map, code] = outputFiles[0].path.endsWith('.map') ? outputFiles : outputFiles.toReversed()
   return {
     code: code.contents,
@@ -133,7 +163,7 @@ function toGuestImport(name: string): string {
 }
 
 /** Each module is loaded by itself: one that throws breaks its own routes only. */
-function toEntry({ files, handlers, outputBytes, logBytes, memoryBytes }: BundleInput): string {
+function toEntry({ files, handlers, outputBytes, logBytes }: BundleInput): string {
   const modules = files.map((path) => `() => import(${JSON.stringify(path)})`)
   const listed = handlers.map((handler) =>
     JSON.stringify({ name: handler.name, module: handler.file, export: handler.export })
@@ -144,7 +174,6 @@ globalThis.Deno?.permissions?.revokeSync({ name: 'read' })
 serve({
   outputBytes: ${outputBytes},
   logBytes: ${logBytes},
-  memoryBytes: ${memoryBytes},
   modules: [${modules.join(', ')}],
   handlers: [${listed.join(', ')}],
 })

@@ -35,6 +35,7 @@ export interface ResolveResult {
   readonly path?: string
   readonly namespace?: string
   readonly external?: boolean
+  readonly sideEffects?: boolean
   readonly errors?: readonly { readonly text: string }[]
   /** Comes to the load callback, and with {@link PluginBuild.resolve} to the resolve callbacks. */
   readonly pluginData?: unknown
@@ -102,16 +103,20 @@ export const COMMON_OPTIONS = {
   tsconfigRaw: '{}',
 } as const
 
-/** Runs a build. Throws `ProgramError` with the first complaint; `shown` makes a path of esbuild's one for people. */
+/**
+ * Runs a build. Throws `ProgramError` with the first complaint; `shown` makes a path of esbuild's one for people, and `reasons` has why
+ * a specifier that a plugin left to esbuild cannot be resolved.
+ */
 export async function runBuild(
   what: string,
   options: Readonly<Record<string, unknown>>,
   shown: (path: string) => string,
+  reasons: ReadonlyMap<string, string> = new Map(),
 ): Promise<BuildResult> {
   try {
     return await useEsbuild((esbuild: Esbuild) => esbuild.build({ ...COMMON_OPTIONS, ...options }))
   } catch (error) {
-    throw toProgramError(what, error, shown)
+    throw toProgramError(what, error, shown, reasons)
   }
 }
 
@@ -126,14 +131,22 @@ export async function runTransform(
       esbuild.transform(source, { ...COMMON_OPTIONS, ...options })
     )
   } catch (error) {
-    throw toProgramError(what, error, (path) => path)
+    throw toProgramError(what, error, (path) => path, new Map())
   }
 }
 
-function toProgramError(what: string, error: unknown, shown: (path: string) => string): unknown {
+function toProgramError(
+  what: string,
+  error: unknown,
+  shown: (path: string) => string,
+  reasons: ReadonlyMap<string, string>,
+): unknown {
   const { errors } = error as { errors?: readonly Message[] }
   if (errors === undefined || errors.length === 0) return error
-  const { text, location } = errors[0]
+  const { text: said, location } = errors[0]
+  const unresolved = /^Could not resolve "(.*)"$/.exec(said)?.[1] ?? ''
+  const reason = reasons.get(unresolved)
+  const text = reason === undefined ? said : `import '${unresolved}': ${reason}`
   const more = errors.length === 1 ? '' : ` (and ${errors.length - 1} more)`
   const place = location === null
     ? null

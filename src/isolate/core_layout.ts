@@ -18,6 +18,8 @@ export const LAYOUT_PATH = '/layout'
 const ROUTE = new URL('../../native/guest-core/web/traced_route.ts', import.meta.url)
 /** Runs of each request after a load; traced is one more. */
 const RUNS = 8
+/** More than a traced request needs. */
+const MEMORY_BYTES = 128 << 20
 /** A traced request takes some ten milliseconds, and a busy host many times that. */
 const TRACE_MS = 60_000
 
@@ -61,7 +63,7 @@ function toFrames({ warmup }: Program): Uint8Array[] {
   const once = warmup.map(({ frame }) => frame)
   const runs = Array.from({ length: RUNS }, () => once).flat()
   return [
-    encodeControl({ control: 'load', name: GUEST_PATH, seed: createSeed() }),
+    encodeControl({ control: 'load', name: GUEST_PATH, memoryBytes: MEMORY_BYTES, seed: createSeed() }),
     encodeControl({ control: 'describe' }),
     ...runs,
     encodeControl({ control: 'before-snapshot', seed: createSeed() }),

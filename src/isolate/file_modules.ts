@@ -43,6 +43,8 @@ export function loadFiles(build: PluginBuild, files: FileModules): void {
       if (refusal !== null) throw new Error(refusal)
       return attributes.type === undefined ? await loadFile(files, path) : undefined
     } catch (error) {
+      // Also a file that its package leaves out for browsers: esbuild takes an empty module.
+      if (error instanceof Deno.errors.NotFound) return undefined
       return { errors: [{ text: `import of ${path}: ${(error as Error).message.split('\n')[0]}` }] }
     }
   })

@@ -85,6 +85,8 @@ export type ControlHead = DescribeHead | DrawHead | BeforeSnapshotHead | SettleH
 export interface LoadHead {
   readonly control: 'load'
   readonly name: string
+  /** What the program may have in memory; its text counts. */
+  readonly memoryBytes: number
   /** 64 hex digits of entropy. */
   readonly seed: string
 }

@@ -250,7 +250,6 @@ async function toProgram(
     outputBytes: options.outputBytes,
     logBytes: options.limits.logBytes,
     runtime: options.runtime,
-    memoryBytes: options.memoryMb * (1 << 20),
   })
   const runtime = await bundleRuntime(options.runtime)
   const args = guestArguments(options, GUEST_PATH)

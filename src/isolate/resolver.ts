@@ -1,5 +1,5 @@
 /** The resolver of the bundler: what a module of the guest may import, and where it lies. */
-import { toFileUrl } from '@std/path'
+import { dirname, toFileUrl } from '@std/path'
 import type { PluginBuild, ResolveArguments, ResolveResult } from './compiler.ts'
 import {
   cacheModule,
@@ -15,6 +15,15 @@ import {
 } from './deno_resolve.ts'
 import { admitPackage, type Containment } from './containment.ts'
 import { type FileModules, loadFiles, REQUIRED_NAMESPACE } from './file_modules.ts'
+import {
+  EMPTY_NAMESPACE,
+  isGlobalPath,
+  MissingBuiltinError,
+  requireSubstitute,
+  resolveNamed,
+  SUBSTITUTE_NAMESPACE,
+  URL_NAMESPACE,
+} from './core_resolver.ts'
 import { isFile } from './files.ts'
 import { MISSING_NAMESPACE, missingModule } from './missing_module.ts'
 import { crossesKinds, INTEROP_NAMESPACE, interopModule, isCommonJs } from './module_kind.ts'
@@ -24,6 +33,7 @@ import type { IsolateRuntime } from './options.ts'
 /** Namespace of the entry that {@link resolverPlugin} is given. */
 export const ENTRY_NAMESPACE = 'mayfly'
 const REMOTE_NAMESPACE = 'remote'
+const PATH = /^(?:\.{0,2}\/|\.{1,2}$|file:)/
 const BUILTIN_NAMESPACE = 'builtin'
 
 /** Module of the guest's functions that {@link SCOPE_MODULE} names. */
@@ -39,12 +49,14 @@ const OWN_ENTRY = new URL('../../mod.ts', import.meta.url).href
 /**
  * A plugin that resolves as Deno does; `entry` is the text of the entry module, and `runtime` how the guest's file is imported, which
  * stays a file of its own. `kind` is what runs it. `files` says how files are taken in; null is for Mayfly's own modules, which esbuild reads.
+ * `reasons` gets why a specifier was left to esbuild, which knows whether a `try` minds it.
  */
 export function resolverPlugin(
   entry: string,
   runtime: string,
   kind: IsolateRuntime,
   files: FileModules | null,
+  reasons: Map<string, string>,
 ): { name: string; setup(build: PluginBuild): void } {
   const containment = files === null ? null : files.containment
   const remote: RemoteModules = { modules: new Map(), redirects: new Map() }
@@ -57,12 +69,13 @@ export function resolverPlugin(
           if (args.pluginData === AS_ESBUILD) return undefined
           const result = await resolveArguments({ kind, remote, containment }, args) ??
             await resolveOptional(build, args)
-          if (kind === 'core' && result?.path?.startsWith('node:')) {
-            throw new Error("the runtime 'core' has no modules of Node, want isolated = { runtime: 'deno' }")
-          }
           return await betweenKinds(args, result)
         } catch (error) {
           const reason = reasonOf(error)
+          if (error instanceof MissingBuiltinError && isGuardable(args)) {
+            reasons.set(args.path, reason)
+            return undefined
+          }
           const isBuiltin = toBuiltin(args.path) !== null
           if (!isBuiltin && await isOptional(args)) {
             return { path: args.path, namespace: MISSING_NAMESPACE, pluginData: { kind: args.kind, reason } }
@@ -99,6 +112,15 @@ export { createRequire } from ${JSON.stringify(runtime)}`,
         const { contents, loader } = remote.modules.get(path)!
         return { contents, loader }
       })
+      build.onLoad({ filter: /.*/, namespace: SUBSTITUTE_NAMESPACE }, ({ path }) => ({
+        contents: requireSubstitute(path),
+        loader: 'js',
+        resolveDir: dirname(path),
+      }))
+      build.onLoad({ filter: /.*/, namespace: EMPTY_NAMESPACE }, () => ({
+        contents: 'module.exports = {}',
+        loader: 'js',
+      }))
       build.onLoad({ filter: /.*/, namespace: BUILTIN_NAMESPACE }, ({ path }) => ({
         contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)})`,
         loader: 'js',
@@ -127,6 +149,11 @@ const AS_ESBUILD = {}
 /** Whether a module that is not there is no fault of the program: packages ask for what they can do without. */
 async function isOptional({ kind, importer }: ResolveArguments): Promise<boolean> {
   return kind === 'require-call' || (kind === 'dynamic-import' && await isPackageFile(importer))
+}
+
+/** Whether a `try` or `catch` around it may be meant for it. */
+function isGuardable({ kind }: ResolveArguments): boolean {
+  return kind === 'require-call' || kind === 'dynamic-import'
 }
 
 /** What esbuild finds for a path that may be missing; undefined for one that may not: esbuild says so itself. */
@@ -171,11 +198,21 @@ async function resolveArguments(
   args: ResolveArguments,
 ): Promise<ResolveResult | undefined> {
   const { path: specifier, importer, namespace, kind } = args
+  if (kind === 'entry-point' && isGlobalPath(specifier)) return { path: specifier }
   if (kind === 'entry-point') return { path: specifier, namespace: ENTRY_NAMESPACE }
-  if (namespace === ENTRY_NAMESPACE || namespace === INTEROP_NAMESPACE) return { path: specifier }
+  if ([ENTRY_NAMESPACE, INTEROP_NAMESPACE, SUBSTITUTE_NAMESPACE].includes(namespace)) {
+    return { path: specifier }
+  }
   if (specifier === SCOPE_MODULE) return { path: specifier, namespace: SCOPE_NAMESPACE }
   if (specifier === REQUIRED_MODULE) return { path: importer, namespace: REQUIRED_NAMESPACE }
   if (kind === 'require-resolve') return { path: specifier, external: true }
+  if (resolution.kind === 'core' && resolution.containment !== null) {
+    if (isName(specifier)) return await resolveForCore(resolution, args)
+    // Of what is left to esbuild it would not be told that a package has nothing there for browsers.
+    if (kind === 'require-call' && await isPackageFile(importer)) {
+      return await resolveForCore(resolution, args)
+    }
+  }
   const builtin = toBuiltin(specifier)
   if (builtin !== null) {
     const isOwnModule = builtin === 'node:module' && namespace !== NODE_MODULE_NAMESPACE
@@ -192,7 +229,7 @@ async function resolveArguments(
     if (url.startsWith('file:')) throw new Error('a module from the network cannot import a file')
     return await toResult(resolution, url)
   }
-  const isPath = /^(?:\.{0,2}\/|\.{1,2}$|file:)/.test(specifier)
+  const isPath = PATH.test(specifier)
   // As Node has it: extensions may be left out, and folders named.
   if (isPath && kind === 'require-call') return undefined
   if (await isPackageFile(importer)) {
@@ -205,6 +242,28 @@ async function resolveArguments(
   const parentUrl = toFileUrl(importer).href
   const url = isPath ? new URL(specifier, parentUrl).href : await findModule(specifier, parentUrl)
   return await toResult(resolution, url, isPath)
+}
+
+/** Not a path, and no URL but one of npm. */
+function isName(specifier: string): boolean {
+  return !PATH.test(specifier) && !/^(?:https?|jsr|data):/.test(specifier)
+}
+
+/** What an import by name means in core. */
+async function resolveForCore(resolution: Resolution, args: ResolveArguments): Promise<ResolveResult> {
+  const { path: specifier, importer, namespace, kind } = args
+  const imports = namespace === REMOTE_NAMESPACE ? resolution.remote.modules.get(importer)!.imports : null
+  const result = await resolveNamed({
+    specifier,
+    importer,
+    kind: kind === 'require-call' ? 'require' : 'import',
+    inPackage: imports === null && await isPackageFile(importer),
+  }, {
+    find: async (name) =>
+      imports === null ? await findModule(name, toFileUrl(importer).href) : imports.get(name) ?? name,
+    install: (path) => admitted(resolution, path),
+  })
+  return result.namespace === URL_NAMESPACE ? await toResult(resolution, result.path) : result
 }
 
 /** The module of a URL; `isPath` when it was named by its path. */

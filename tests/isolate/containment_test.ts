@@ -46,7 +46,6 @@ function bundle(path: string, root: string, runtime: IsolateRuntime = 'deno'): P
     outputBytes: 100,
     logBytes: 100,
     runtime,
-    memoryBytes: 1 << 20,
   })
 }
 

@@ -5,7 +5,6 @@ use deno_core::{
     ModuleLoadOptions, ModuleLoadReferrer, ModuleLoadResponse, ModuleLoader, ModuleSource, ModuleSourceCode,
     ModuleSpecifier, ModuleType, ResolutionKind,
 };
-use deno_error::JsErrorBox;
 
 /// The module of an absolute path, by the name that its stacks use.
 pub fn to_specifier(path: &str) -> Result<ModuleSpecifier, String> {
@@ -22,7 +21,7 @@ impl ModuleLoader for GuestFiles {
         referrer: &str,
         _kind: ResolutionKind,
     ) -> Result<ModuleSpecifier, ModuleLoaderError> {
-        deno_core::resolve_import(specifier, referrer).map_err(|_| refuse(specifier))
+        Ok(deno_core::resolve_import(specifier, referrer).unwrap_or_else(|_| nothing(specifier)))
     }
 
     fn load(
@@ -35,19 +34,30 @@ impl ModuleLoader for GuestFiles {
             .to_file_path()
             .ok()
             .and_then(|path| std::fs::read_to_string(crate::trace::to_host(&path)).ok());
-        ModuleLoadResponse::Sync(text.ok_or_else(|| refuse(specifier.as_str())).map(|text| {
-            ModuleSource::new(
-                ModuleType::JavaScript,
-                ModuleSourceCode::String(text.into()),
-                specifier,
-                None,
-            )
-        }))
+        let text = text.unwrap_or_else(|| throwing(specifier));
+        ModuleLoadResponse::Sync(Ok(ModuleSource::new(
+            ModuleType::JavaScript,
+            ModuleSourceCode::String(text.into()),
+            specifier,
+            None,
+        )))
     }
 }
 
-fn refuse(specifier: &str) -> JsErrorBox {
-    JsErrorBox::type_error(format!(
-        "Cannot import {specifier}: the runtime 'core' has no modules but those of the bundle, want runtime: 'deno'"
-    ))
+/// Where a module that is not there would lie.
+fn nothing(specifier: &str) -> ModuleSpecifier {
+    let mut url = ModuleSpecifier::from_file_path("/nothing").expect("the path is absolute");
+    url.set_fragment(Some(specifier));
+    url
+}
+
+/// A module that is not there: it throws when it runs. The engine asks for the modules of static imports ahead, and takes text in template
+/// literals and behind regular expressions for such; nothing imports those in truth, so they never run.
+fn throwing(specifier: &ModuleSpecifier) -> String {
+    let name = specifier.fragment().unwrap_or(specifier.as_str());
+    let message = format!(
+        "Cannot import {name}: the runtime 'core' has no modules but those of the bundle, want runtime: 'deno'"
+    );
+    let message = deno_core::serde_json::Value::String(message);
+    format!("throw Object.assign(new TypeError({message}), {{ code: 'ERR_MODULE_NOT_FOUND' }})")
 }

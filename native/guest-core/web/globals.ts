@@ -21,7 +21,15 @@ import { ReadableStreamDefaultController } from './stream_reader.ts'
 import { structuredClone } from './structured_clone.ts'
 import { TextDecoder } from './text_decoder.ts'
 import { TextEncoder } from './text_encoder.ts'
-import { clearInterval, clearTimeout, queueMicrotask, setInterval, setTimeout } from './timers.ts'
+import {
+  clearImmediate,
+  clearInterval,
+  clearTimeout,
+  queueMicrotask,
+  setImmediate,
+  setInterval,
+  setTimeout,
+} from './timers.ts'
 import { URL } from './url.ts'
 import { URLSearchParams } from './url_search_params.ts'
 
@@ -55,9 +63,11 @@ const CLASSES = {
 const FUNCTIONS = {
   atob,
   btoa,
+  clearImmediate,
   clearInterval,
   clearTimeout,
   queueMicrotask,
+  setImmediate,
   setInterval,
   setTimeout,
   structuredClone,

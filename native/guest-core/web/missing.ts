@@ -4,7 +4,7 @@ import { DOMException } from './dom_exception.ts'
 /** Functions that throw when they are called. */
 export const MISSING_FUNCTIONS = [
   ...['fetch', 'reportError', 'addEventListener', 'removeEventListener', 'dispatchEvent'],
-  ...['setImmediate', 'clearImmediate', 'createImageBitmap', 'alert', 'confirm', 'prompt'],
+  ...['createImageBitmap', 'alert', 'confirm', 'prompt'],
 ] as const
 
 /** Classes that throw when they are constructed. */

@@ -12,6 +12,16 @@ export function setInterval(callback: unknown, delay?: unknown, ...args: unknown
   return start('setInterval', callback, delay, args, true)
 }
 
+/** Of Node, and global in Deno: runs after what is under way. */
+export function setImmediate(callback: unknown, ...args: unknown[]): number {
+  need(arguments.length, 1, 'setImmediate')
+  return start('setImmediate', callback, 0, args, false)
+}
+
+export function clearImmediate(id?: unknown): void {
+  host.stopTimer(Number(id) | 0)
+}
+
 export function clearTimeout(id?: unknown): void {
   host.stopTimer(Number(id) | 0)
 }

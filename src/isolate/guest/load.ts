@@ -27,7 +27,8 @@ export function practiseLoading(runtime: Namespace): Promise<void> {
   return host.practiseLoading(runtime)
 }
 
-function load({ name, seed: entropy }: LoadHead, runtime: Namespace): void {
+function load({ name, memoryBytes, seed: entropy }: LoadHead, runtime: Namespace): void {
+  host.limitMemory(memoryBytes)
   seed(entropy)
   host.load(name, runtime).catch((error: unknown) => {
     console.error(error)

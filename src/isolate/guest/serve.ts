@@ -32,8 +32,6 @@ export interface HandlerEntry {
 export interface ProgramEntry {
   readonly outputBytes: number
   readonly logBytes: number
-  /** Bytes that a request may have in memory. */
-  readonly memoryBytes: number
   readonly modules: readonly (() => Promise<Record<string, unknown>>)[]
   readonly handlers: readonly HandlerEntry[]
 }
@@ -64,7 +62,6 @@ interface Guest {
 export async function serve(entry: ProgramEntry): Promise<void> {
   installParts()
   limitConsole(entry.logBytes)
-  host.limitMemory(entry.memoryBytes)
   const guest: Guest = {
     entry,
     host: createGuestHost(),
@@ -212,7 +209,7 @@ function installParts(): void {
 export async function exercise(): Promise<void> {
   installParts()
   const guest: Guest = {
-    entry: { outputBytes: 0, logBytes: 0, memoryBytes: 0, modules: [], handlers: [] },
+    entry: { outputBytes: 0, logBytes: 0, modules: [], handlers: [] },
     host: createGuestHost(),
     limit: 1 << 20,
     modules: [],
