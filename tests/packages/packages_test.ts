@@ -5,6 +5,7 @@
 import { assert, assertEquals, assertStringIncludes } from '@std/assert'
 import { fromFileUrl } from '@std/path'
 import { MISSING, RUNTIMES } from '../isolated/fixture.ts'
+import { DOCUMENT, formatPackages } from './document.ts'
 import { findKnown, KNOWN_DIFFERENCES, type KnownDifference } from './known.ts'
 import type { Line } from './run.ts'
 import { type Answer, listHandlers } from './sites.ts'
@@ -36,6 +37,10 @@ for (let from = 0; from < names.length; from += BATCH) {
     })
   }
 }
+
+Deno.test('the page of the docs has the known differences and the measured times', async () => {
+  assertEquals(await Deno.readTextFile(DOCUMENT), await formatPackages(), 'run tests/packages/document.ts')
+})
 
 Deno.test('every known difference is of a handler', () => {
   assertEquals(KNOWN_DIFFERENCES.filter(({ name }) => !all.includes(name)), [])
