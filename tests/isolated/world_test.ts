@@ -85,6 +85,19 @@ function suite({ runtime, test, site }: Suite): void {
     assertEquals(seen.size, rounds * (runtime === 'core' ? 3 : 5))
   })
 
+  test('chance of other realms and of form boundaries differs in every request', async () => {
+    const seen = new Set<string>()
+    const rounds = 30
+    for (let i = 0; i < rounds; i++) {
+      const { status, text } = await site.ask('/realms')
+      assertEquals(status, 200, text)
+      const { form, ...values } = JSON.parse(text)
+      assertEquals(form, [['text', 'a\r\nb'], ['file', 'name.txt', 'text/plain', 'bytes']])
+      for (const value of Object.values(values)) seen.add(String(value))
+    }
+    assertEquals(seen.size, rounds * (runtime === 'core' ? 2 : 7))
+  })
+
   test('the clocks tell real time, and waiting is free', async () => {
     assertEquals((await site.ask('/chance')).status, 200)
     for (let i = 0; i < 4; i++) {

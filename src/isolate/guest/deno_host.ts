@@ -1,11 +1,14 @@
 /** The guest's host where the runtime is Deno. */
 import { Console } from 'node:console'
+import * as vm from 'node:vm'
 import { installEnvironment } from './deno_environment.ts'
 import { explainError, installAdvice } from './deno_errors.ts'
 import { watchExit } from './deno_exit.ts'
 import { loadProgram, runModule } from './deno_program.ts'
 import { createFrames } from './frames.ts'
 import { type GuestHost, setHost } from './host.ts'
+import { randomWord } from './random.ts'
+import { installRealmRandom } from './realms.ts'
 import { createRequire } from './modules.ts'
 
 // Kept here: the first is fd 1, and `Deno.stdout` leads to fd 2 afterwards.
@@ -136,3 +139,4 @@ installRequire()
 installReport()
 installUmask()
 setHost(denoHost)
+installRealmRandom(vm, randomWord)

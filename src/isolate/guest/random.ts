@@ -28,11 +28,20 @@ const native = {
 }
 let seeded = false
 
+/** Told of each new sequence. */
+let listener: (() => void) | undefined
+
 /** Starts a request's sequence; the text ends with 64 hex digits. */
 export function seed(text: string): void {
   pendingSeed = text
   used = WORDS * 4
   seeded = true
+  listener?.()
+}
+
+/** Calls back at the start of each sequence, when the first number can be drawn. */
+export function onSeed(callback: () => void): void {
+  listener = callback
 }
 
 /** Replaces the sources of chance; before the first {@link seed} they answer as Deno's own. */
@@ -58,6 +67,11 @@ export function installRandom(): void {
 export function drawNatively(count: number): void {
   const word = new Uint32Array(1)
   for (let i = 0; i < count; i++) native.values.call(crypto, word)
+}
+
+/** A number of 32 bits. */
+export function randomWord(): number {
+  return random() * 4_294_967_296 >>> 0
 }
 
 function random(): number {

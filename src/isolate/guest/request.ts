@@ -1,6 +1,7 @@
 /** A request that costs little until somebody looks at it. */
 import type { HeaderPairs } from '../message.ts'
 import { delegate } from './delegate.ts'
+import { withFormBlob } from './form_body.ts'
 import { type GuestHead, readHeaders } from './head.ts'
 
 /**
@@ -113,7 +114,7 @@ export function installLazyRequest(): void {
   Object.defineProperty(globalThis, 'fetch', { value: fetch })
 }
 
-/** Arguments whose first may be a {@link LazyRequest}. */
+/** Arguments whose first may be a {@link LazyRequest}, and the body of whose second a form. */
 function withReal(args: unknown[]): unknown[] {
-  return args.length === 0 ? args : [LazyRequest.real(args[0]), ...args.slice(1)]
+  return args.length === 0 ? args : [LazyRequest.real(args[0]), withFormBlob(args[1]), ...args.slice(2)]
 }

@@ -1,4 +1,5 @@
 /** `Response` as an application has it: what is a text under a plain head costs little. */
+import { toFormBlob } from './form_body.ts'
 import { PLAIN_HEADS, toPlainHead } from './plain_head.ts'
 import { LazyResponse, NativeResponse } from './response.ts'
 
@@ -38,7 +39,8 @@ const constructor = function Response(this: unknown, body?: unknown, init?: unkn
     const head = readHead(isText, init)
     if (head !== null) return new LazyResponse(isText ? body : null, head)
   }
-  return Reflect.construct(NativeResponse, arguments, new.target)
+  const args = body instanceof Object ? [toFormBlob(body), init] : arguments
+  return Reflect.construct(NativeResponse, args, new.target)
 }
 
 function readHead(isText: boolean, init: unknown): ReturnType<typeof toPlainHead> {
