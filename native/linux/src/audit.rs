@@ -19,6 +19,13 @@ impl Kernel {
     /// The first thing that is not as it must be.
     pub fn audit(&self) -> Result<(), String> {
         self.audit_space()?;
+        ensure(self.waits() == self.waiting, || {
+            format!(
+                "{} bytes of waits are counted, {} are",
+                self.waiting,
+                self.waits()
+            )
+        })?;
         self.audit_threads()?;
         self.files.audit()?;
         let mut holds = self.files.nodes_held();

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use crate::account;
 use crate::errno::Errno;
 use crate::kernel::Step;
 use crate::stdio::Stdio;
@@ -59,6 +60,8 @@ const WRITING: usize = 1;
 pub struct Stream {
     /// Bytes that wait to be read here; `None` for a pipe's writing end.
     pub incoming: Option<VecDeque<u8>>,
+    /// Bytes that are counted for them, of which their buffer has no more.
+    pub buffered: usize,
     /// The other end's description, until it is closed.
     pub peer: Option<usize>,
     /// Whether this end writes to the other.
@@ -200,6 +203,8 @@ pub struct Files {
     held: usize,
     /// Most of them.
     held_limit: usize,
+    /// Bytes of the host that may still be taken in this call.
+    room: u64,
     /// The bytes behind fds 0, 1 and 2.
     pub stdio: Tracked<Stdio>,
 }
@@ -215,6 +220,7 @@ impl Files {
             interests: 0,
             held: 0,
             held_limit,
+            room: u64::MAX,
             stdio: Tracked::new(stdio),
         };
         for (kind, flags) in [(FileKind::Input, 0), (FileKind::Output, 1), (FileKind::Log, 1)] {
@@ -227,6 +233,38 @@ impl Files {
     /// Sets other bounds. What is over them stays.
     pub fn set_limits(&mut self, descriptors: usize, held: usize) {
         (self.limit, self.held_limit) = (descriptors, held);
+    }
+
+    /// Bytes of the host that all of it takes.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        self.descriptors.end() as u64 * account::DESCRIPTOR
+            + self.open.end() as u64 * account::OPEN_FILE
+            + self.interests as u64 * account::INTEREST
+            + self.held as u64
+    }
+
+    /// Sets how many bytes of the host may still be taken.
+    pub fn set_room(&mut self, room: u64) {
+        self.room = room;
+    }
+
+    /// Bytes that pipes, sockets and texts may still take.
+    fn spare(&self) -> usize {
+        let room = usize::try_from(self.room).unwrap_or(usize::MAX);
+        self.held_limit.saturating_sub(self.held).min(room)
+    }
+
+    /// Counts bytes of pipes, sockets and texts that [`Files::spare`] had room for.
+    fn hold(&mut self, bytes: usize) {
+        self.held += bytes;
+        self.room = self.room.saturating_sub(bytes as u64);
+    }
+
+    /// What one more descriptor takes, with all slots below it and the description that it may lead to.
+    fn cost_of(&self, number: usize) -> u64 {
+        let slots = (number + 1).saturating_sub(self.descriptors.end());
+        slots as u64 * account::DESCRIPTOR + account::OPEN_FILE
     }
 
     /// Makes a description that no descriptor refers to yet. [`Files::attach`] must follow.
@@ -269,18 +307,37 @@ impl Files {
     /// # Errors
     /// ENOMEM over the limit on bytes held: the description is gone then.
     pub fn extend_text(&mut self, file: usize, piece: &[u8], next: Option<u64>) -> Result<(), Errno> {
-        if piece.len() > self.held_limit - self.held {
+        let spare = self.spare();
+        let grown = match self.open.get(file).map(|open| &open.kind) {
+            Some(FileKind::Text { bytes, .. }) => {
+                let (length, old) = (bytes.len() + piece.len(), bytes.capacity());
+                // Both are there while the bytes move.
+                let fits = |&wanted: &usize| wanted <= old || wanted <= spare;
+                let wanted = if length <= old {
+                    [old, old]
+                } else {
+                    [length.max(2 * old), length]
+                };
+                wanted.into_iter().find(fits)
+            }
+            _ => Some(0),
+        };
+        let Some(grown) = grown else {
             self.drop_unused(file);
             return Err(Errno::ENOMEM);
-        }
+        };
         if let Some(OpenFile {
             kind: FileKind::Text { bytes, offset },
             ..
         }) = self.open.get_mut(file)
         {
-            Arc::make_mut(bytes).extend_from_slice(piece);
+            let bytes = Arc::make_mut(bytes);
+            let old = bytes.capacity();
+            bytes.reserve_exact(grown - bytes.len().min(grown));
+            bytes.extend_from_slice(piece);
             *offset = next.unwrap_or(0);
-            self.held += piece.len();
+            let grown = bytes.capacity() - old;
+            self.hold(grown);
         }
         Ok(())
     }
@@ -295,6 +352,10 @@ impl Files {
         {
             self.drop_unused(file);
             return Err(Errno::EMFILE);
+        }
+        if self.cost_of(from) > self.room {
+            self.drop_unused(file);
+            return Err(Errno::ENOMEM);
         }
         let number = self
             .descriptors
@@ -324,6 +385,9 @@ impl Files {
             .ok()
             .filter(|&n| n < self.limit)
             .ok_or(Errno::EBADF)?;
+        if self.cost_of(number) > self.room {
+            return Err(Errno::ENOMEM);
+        }
         if let Some(open) = self.open.get_mut(file) {
             open.references += 1;
         }
@@ -354,11 +418,8 @@ impl Files {
         let closed = self.open.remove(file)?;
         self.forget_interests(file, &closed);
         self.held -= match &closed.kind {
-            FileKind::Stream(Stream {
-                incoming: Some(bytes),
-                ..
-            }) => bytes.len(),
-            FileKind::Text { bytes, .. } => bytes.len(),
+            FileKind::Stream(stream) => stream.buffered,
+            FileKind::Text { bytes, .. } => bytes.capacity(),
             _ => 0,
         };
         match closed.kind {
@@ -467,7 +528,7 @@ impl Files {
             self.stdio.restore(&reference.stdio);
         }
         if left_out != Some(Step::HeldBytes) {
-            self.held = reference.held;
+            (self.held, self.room) = (reference.held, reference.room);
         }
         (self.limit, self.held_limit) = (reference.limit, reference.held_limit);
     }
@@ -482,13 +543,14 @@ impl Files {
             interests,
             held,
             held_limit,
+            room,
             stdio,
         } = self;
         vec![
             ("descriptors", Box::new(descriptors.iter().collect::<Vec<_>>())),
             ("open files", Box::new(open.iter().collect::<Vec<_>>())),
             ("standard streams", Box::new(&**stdio)),
-            ("bytes held", Box::new((held, limit, held_limit, interests))),
+            ("bytes held", Box::new((held, limit, held_limit, interests, room))),
         ]
     }
 }

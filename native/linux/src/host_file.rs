@@ -35,6 +35,8 @@ pub struct HostFile {
     pub modified: u64,
     /// The guest wrote these bytes itself; its limit on files counts them while they are mapped.
     pub of_guest: bool,
+    /// Bytes of the host that they take for it.
+    pub held: u64,
 }
 
 impl HostFile {
@@ -47,6 +49,7 @@ impl HostFile {
             mode: 0o444,
             modified: 0,
             of_guest: false,
+            held: 0,
         }
     }
 
@@ -55,6 +58,7 @@ impl HostFile {
     pub fn of_guest(bytes: Arc<Vec<u8>>) -> Self {
         Self {
             of_guest: true,
+            held: crate::account::bytes(bytes.capacity()),
             ..Self::new(bytes)
         }
     }

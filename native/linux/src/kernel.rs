@@ -2,6 +2,7 @@
 //!
 //! The state is plain data. [`Kernel::snapshot`] is a clone; [`Kernel::restore`] copies back the parts that were touched since.
 
+mod held;
 mod restore;
 
 use crate::action::{Action, Stop};
@@ -101,6 +102,10 @@ pub struct Kernel {
     /// Monotonic time at which all threads began to wait.
     pub(crate) paused: u64,
     calls_left: u64,
+    /// Bytes of the host that the call under way may still take.
+    pub(crate) room: u64,
+    /// Bytes of the host for what threads wait for.
+    pub(crate) waiting: u64,
     /// The last fault served without a change, and how often in a row: a machine that disagrees with the mappings must not loop.
     last_fault: (u64, u64, u32),
     denials: Denials,
@@ -157,6 +162,8 @@ impl Kernel {
             in_flight: false,
             paused: 1_000_000_000,
             calls_left: limits.calls,
+            room: u64::MAX,
+            waiting: 0,
             last_fault: (0, 0, 0),
             denials: Denials::default(),
             statistics: Statistics::default(),

@@ -51,6 +51,7 @@
 //! - Stopping signals (SIGSTOP, SIGTSTP) are ignored: nobody could continue the process.
 #![forbid(unsafe_code)]
 
+pub mod account;
 pub mod action;
 mod audit;
 pub mod bounds;

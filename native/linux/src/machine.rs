@@ -202,6 +202,10 @@ pub trait Machine {
     /// Private pages that can still be handed out.
     fn free_pages(&self) -> u64;
 
+    /// Counts so many bytes of the host, which the guest's kernel state takes, against the machine's memory, in place of those of the
+    /// last call.
+    fn charge(&mut self, bytes: u64);
+
     /// The pages that this machine has in all, used and free.
     fn total_pages(&self) -> u64;
 

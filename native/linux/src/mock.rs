@@ -29,6 +29,7 @@ pub struct MockMachine {
     copied: u64,
     /// Pages that are not shared.
     private: u64,
+    charged: u64,
 }
 
 impl MockMachine {
@@ -278,7 +279,13 @@ impl Machine for MockMachine {
     }
 
     fn free_pages(&self) -> u64 {
-        self.capacity.saturating_sub(self.private)
+        self.capacity
+            .saturating_sub(self.private)
+            .saturating_sub(self.charged.div_ceil(PAGE))
+    }
+
+    fn charge(&mut self, bytes: u64) {
+        self.charged = bytes;
     }
 
     fn total_pages(&self) -> u64 {

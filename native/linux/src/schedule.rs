@@ -36,14 +36,16 @@ impl Kernel {
             }
             Ok(Done::Wait(what, deadline)) => {
                 let registers = m.registers();
-                let thread = self.thread_mut()?;
-                thread.registers = registers;
-                thread.wait = Some(Wait {
+                self.thread_mut()?.registers = registers;
+                let wait = Wait {
                     what,
                     deadline,
                     woken: false,
-                });
-                return None;
+                };
+                match self.begin_wait(wait) {
+                    Ok(()) => return None,
+                    Err(errno) => (errno.as_result(), None),
+                }
             }
         };
         self.set_moved(0);
@@ -240,9 +242,7 @@ impl Kernel {
             };
             self.switch_to(m, slot);
             let Some(retry) = retry else { return self.leave(m) };
-            self.thread_mut()
-                .into_iter()
-                .for_each(|thread| thread.wait = None);
+            self.end_wait();
             let answer = if retry.interrupted {
                 self.interrupt(m, retry.deadline)
             } else {

@@ -128,7 +128,15 @@ impl<T: Clone> Slab<T> {
         while self.slots.last().is_some_and(Option::is_none) {
             self.slots.pop();
         }
+        self.shrink();
         value
+    }
+
+    /// Gives memory back that the slots do not need any more, once it is most of all.
+    fn shrink(&mut self) {
+        if self.slots.capacity() > 64 && self.slots.len() < self.slots.capacity() / 4 {
+            self.slots.shrink_to(self.slots.len() * 2);
+        }
     }
 
     /// The value in this slot.
@@ -201,6 +209,14 @@ impl<T: Clone> Slab<T> {
             }
         }
         self.slots.truncate(reference.slots.len());
+        self.shrink();
+        let numbers = self.slots.len();
+        if self.marked.capacity() > 64 && numbers < self.marked.capacity() / 4 {
+            self.marked.truncate(numbers);
+            self.marked.shrink_to_fit();
+            self.touched.shrink_to(numbers);
+            self.used = reference.used.clone();
+        }
     }
 }
 

@@ -10,6 +10,7 @@ mod mounts;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use crate::account::{self, Account};
 use crate::bounds::WALK;
 use crate::errno::Errno;
 use crate::host_file::HostFile;
@@ -142,6 +143,8 @@ pub struct Vfs {
     memory_limit: u64,
     /// Most nodes.
     node_limit: usize,
+    /// What names, links and the bytes of files take of the host.
+    pub(crate) account: Account,
 }
 
 impl Vfs {
@@ -158,12 +161,14 @@ impl Vfs {
             memory_bytes: 0,
             memory_limit,
             node_limit,
+            account: Account::default(),
         };
         let root = NodeKind::Directory {
             entries: Folder::default(),
             parent: ROOT,
             writable: false,
         };
+        vfs.account.count(Self::cost(&root));
         vfs.nodes.insert(Node {
             kind: root,
             mode: 0o755,
@@ -217,7 +222,24 @@ impl Vfs {
         vfs
     }
 
+    /// Bytes of the host that the tree takes.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        self.nodes.end() as u64 * account::NODE + self.account.used()
+    }
+
+    /// What a node of this kind takes beside its slot.
+    pub(crate) fn cost(kind: &NodeKind) -> u64 {
+        match kind {
+            NodeKind::Directory { .. } => account::FOLDER,
+            NodeKind::Memory(bytes) => account::bytes(bytes.capacity()),
+            NodeKind::Link(target) => account::bytes(target.len()),
+            NodeKind::Host(_) | NodeKind::Device(_) | NodeKind::Proc(_) => 0,
+        }
+    }
+
     fn add(&mut self, kind: NodeKind, mode: u32) -> usize {
+        self.account.count(Self::cost(&kind));
         self.nodes.insert(Node {
             kind,
             mode,
@@ -264,6 +286,7 @@ impl Vfs {
             return;
         };
         let place = entries.insert(name, node);
+        self.account.count(account::name(name.len()));
         if let Some(node) = self.nodes.get_mut(node) {
             node.links += 1;
             node.entry = Some((folder, place));
@@ -281,6 +304,7 @@ impl Vfs {
         let Some((number, place)) = entries.remove(name) else {
             return;
         };
+        self.account.give(account::name(name.len()));
         if let Some(node) = self.nodes.get_mut(number) {
             node.links = node.links.saturating_sub(1);
             // A node that is moved has its new name already.
@@ -297,6 +321,7 @@ impl Vfs {
             if let NodeKind::Memory(bytes) = &node.kind {
                 self.memory_bytes = self.memory_bytes.saturating_sub(bytes.len() as u64);
             }
+            self.account.give(Self::cost(&node.kind));
             self.nodes.remove(number);
         }
     }
@@ -454,6 +479,7 @@ impl Vfs {
         }
         if left_out != Some(Step::FileBytes) {
             self.memory_bytes = reference.memory_bytes;
+            self.account.clone_from(&reference.account);
         }
         self.memory_limit = reference.memory_limit;
     }
@@ -466,12 +492,13 @@ impl Vfs {
             memory_bytes,
             memory_limit,
             node_limit,
+            account,
         } = self;
         vec![
             ("file tree", Box::new(nodes.iter().collect::<Vec<_>>())),
             (
                 "bytes of files",
-                Box::new((memory_bytes, memory_limit, node_limit)),
+                Box::new((memory_bytes, memory_limit, node_limit, account)),
             ),
         ]
     }

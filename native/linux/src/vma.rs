@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::bounds::LISTING;
 use crate::host_file::HostFile;
 use crate::machine::{PAGE, Protection, USER_END, USER_START};
 use gaps::Gaps;
@@ -165,6 +166,12 @@ impl VmaTree {
         self.versions.bytes()
     }
 
+    /// Bytes of the host that the mappings take.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        self.map.len() as u64 * crate::account::MAPPING + self.versions.held()
+    }
+
     /// [`VmaTree::bytes_of_guest`], were this file of the guest's mapped as well.
     #[must_use]
     pub fn bytes_of_guest_with(&self, file: &HostFile) -> u64 {
@@ -290,7 +297,7 @@ impl VmaTree {
         }
     }
 
-    /// The lines of `/proc/self/maps` for the first `most` mappings from an address on, and where the next one starts.
+    /// The lines of `/proc/self/maps` for the first `most` mappings from an address on, or as many as make [`LISTING`] bytes, and where the next one starts.
     #[must_use]
     pub fn describe(&self, from: u64, most: usize) -> (String, Option<u64>) {
         use std::fmt::Write;
@@ -324,6 +331,10 @@ impl VmaTree {
                 writeln!(text, "{head:<73}{name}")
             };
             debug_assert!(written.is_ok());
+            // A name may be as long as a path.
+            if text.len() as u64 >= LISTING {
+                break;
+            }
         }
         (text, mappings.next().map(|(&start, _)| start))
     }

@@ -144,8 +144,11 @@ impl seam::Machine for Guest {
     }
 
     fn free_pages(&self) -> u64 {
-        let space = self.vm.space_ref();
-        space.limit_bytes().saturating_sub(space.used_bytes()) / PAGE
+        self.vm.space_ref().free_bytes() / PAGE
+    }
+
+    fn charge(&mut self, bytes: u64) {
+        self.vm.space().charge(bytes);
     }
 
     fn total_pages(&self) -> u64 {

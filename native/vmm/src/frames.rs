@@ -13,7 +13,9 @@ pub(crate) struct Frames {
     free: Vec<u64>,
     /// Frames in use.
     used: u64,
-    /// Most frames in use at a time.
+    /// Frames' worth of memory that the owner of the machine took elsewhere on the program's behalf.
+    charged: u64,
+    /// Most frames in use at a time, those included.
     limit: u64,
 }
 
@@ -31,12 +33,13 @@ impl Frames {
             next: first,
             free: Vec::new(),
             used: 0,
+            charged: 0,
             limit: limit_bytes / PAGE,
         }
     }
 
     pub fn allocate(&mut self) -> Result<Fresh> {
-        if self.used >= self.limit {
+        if self.used + self.charged >= self.limit {
             return Err(Error::OutOfMemory {
                 limit: self.limit * PAGE,
             });
@@ -86,6 +89,16 @@ impl Frames {
 
     pub fn used_bytes(&self) -> u64 {
         self.used * PAGE
+    }
+
+    /// Counts bytes that were taken elsewhere against the limit, in place of those of the last call.
+    pub fn charge(&mut self, bytes: u64) {
+        self.charged = bytes.div_ceil(PAGE);
+    }
+
+    /// Bytes that may still be handed out.
+    pub fn free_bytes(&self) -> u64 {
+        self.limit.saturating_sub(self.used + self.charged) * PAGE
     }
 
     pub fn limit_bytes(&self) -> u64 {

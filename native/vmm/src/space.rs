@@ -204,6 +204,17 @@ impl Space {
         self.state.frames.used_bytes()
     }
 
+    /// Counts bytes of the host that the machine's owner took on the program's behalf against its memory, in place of those of the last
+    /// call.
+    pub fn charge(&mut self, bytes: u64) {
+        self.state.frames.charge(bytes);
+    }
+
+    /// Bytes of frames that may still be handed out.
+    pub fn free_bytes(&self) -> u64 {
+        self.state.frames.free_bytes()
+    }
+
     /// Most bytes of frames in use at a time.
     pub fn limit_bytes(&self) -> u64 {
         self.state.frames.limit_bytes()

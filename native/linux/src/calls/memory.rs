@@ -1,6 +1,7 @@
 //! `mmap` and its family.
 
 use super::{Answer, ZERO, value};
+use crate::account;
 use crate::bounds;
 use crate::errno::Errno;
 use crate::files::FileKind;
@@ -35,6 +36,12 @@ impl Kernel {
         } else {
             self.file_source(fd, offset, length, wanted, shared)?
         };
+        // It may cut two mappings and stand beside them; a file's name is copied.
+        let name = match &source {
+            Source::File { name, .. } => account::bytes(name.len()),
+            Source::Anonymous => 0,
+        };
+        self.ask_room(3 * account::MAPPING + name)?;
         let place = match () {
             // Addresses that are only hints are not taken: fewer page tables, and equal ones in every VM.
             () if flags & MAP_FIXED_NOREPLACE != 0 => Place::FixedFree(address),
@@ -90,6 +97,8 @@ impl Kernel {
             Some(NodeKind::Memory(_))
         ) {
             self.room_for_versions(&file)?;
+            // A copy is made when the file is written to next: the version stays beside it.
+            self.ask_room(file.held)?;
         }
         Ok(Source::File {
             file,
@@ -108,6 +117,28 @@ impl Kernel {
         }
     }
 
+    /// `munmap`. One that cuts a mapping in two needs room; all else gives room back.
+    pub(super) fn sys_munmap(&mut self, m: &mut impl Machine, start: u64, length: u64) -> Answer {
+        if self.ask_room(account::MAPPING).is_err() {
+            let end = length
+                .checked_next_multiple_of(PAGE)
+                .and_then(|length| start.checked_add(length))
+                .ok_or(Errno::EINVAL)?;
+            if start < end && self.space.tree.cuts(start..end) == 2 {
+                return Err(Errno::ENOMEM);
+            }
+        }
+        self.space.unmap(m, start, length).and(ZERO)
+    }
+
+    pub(super) fn sys_brk(&mut self, m: &mut impl Machine, end: u64) -> Answer {
+        if self.ask_room(account::MAPPING).is_err() {
+            // It stays where it is, as `brk` says that there is no memory.
+            return value(self.space.brk(m, 0)?);
+        }
+        value(self.space.brk(m, end)?)
+    }
+
     pub(super) fn sys_mprotect(
         &mut self,
         m: &mut impl Machine,
@@ -118,6 +149,7 @@ impl Kernel {
         if bits & !(7 | PROT_GROWS) != 0 || bits & PROT_GROWS == PROT_GROWS {
             return Err(Errno::EINVAL);
         }
+        self.ask_room(2 * account::MAPPING)?;
         let mut done = self.moved();
         let answer = self
             .space
@@ -143,6 +175,7 @@ impl Kernel {
             MREMAP_MAYMOVE => Some(Place::Any),
             _ => Some(Place::Fixed(target)),
         };
+        self.ask_room(3 * account::MAPPING)?;
         let mut to = self.moved();
         let answer = self.space.remap(m, old, old_length, new_length, place, &mut to);
         value(self.keep_place(answer, to)?)

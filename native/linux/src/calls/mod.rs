@@ -104,7 +104,7 @@ const ZERO: Answer = Ok(Done::Value(0));
 
 impl Kernel {
     /// Answers a system call of the running thread.
-    pub(crate) fn call<M: Machine>(&mut self, m: &mut M, call: &Call, retry: Option<Retry>) -> Answer {
+    pub(crate) fn answer<M: Machine>(&mut self, m: &mut M, call: &Call, retry: Option<Retry>) -> Answer {
         use number as n;
         let a = call.arguments;
         match call.number {
@@ -179,9 +179,9 @@ impl Kernel {
             ))),
 
             // Memory.
-            n::brk => value(self.space.brk(m, a[0])?),
+            n::brk => self.sys_brk(m, a[0]),
             n::mmap => self.sys_mmap(m, a),
-            n::munmap => self.space.unmap(m, a[0], a[1]).and(ZERO),
+            n::munmap => self.sys_munmap(m, a[0], a[1]),
             n::mprotect => self.sys_mprotect(m, a[0], a[1], a[2]),
             n::pkey_mprotect if a[3] as i32 == -1 => self.sys_mprotect(m, a[0], a[1], a[2]),
             n::pkey_mprotect | n::pkey_alloc | n::pkey_free => Err(Errno::EINVAL),

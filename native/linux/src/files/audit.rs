@@ -50,7 +50,7 @@ impl Files {
             })?;
             match &open.kind {
                 FileKind::Stream(stream) => held += self.audit_stream(file, stream)?,
-                FileKind::Text { bytes, .. } => held += bytes.len(),
+                FileKind::Text { bytes, .. } => held += bytes.capacity(),
                 FileKind::Epoll { interests, .. } => {
                     watching += interests.len();
                     for &(number, watched) in interests.keys() {
@@ -94,13 +94,14 @@ impl Files {
                 format!("the end {peer} of stream {file} leads to {back:?}")
             })?;
         }
-        let length = stream
+        let buffer = stream
             .incoming
             .as_ref()
-            .map_or(0, std::collections::VecDeque::len);
-        ensure(length <= STREAM_BYTES, || {
-            format!("stream {file} holds {length} bytes")
+            .map_or(0, std::collections::VecDeque::capacity);
+        let counted = stream.buffered;
+        ensure(counted <= STREAM_BYTES && buffer <= counted, || {
+            format!("stream {file} has a buffer of {buffer} bytes and counts {counted}")
         })?;
-        Ok(length)
+        Ok(counted)
     }
 }

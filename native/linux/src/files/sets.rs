@@ -1,6 +1,7 @@
 //! Epoll sets: which files each watches, and which sets watch a file.
 
 use super::{FileKind, Files, Interest, OpenFile};
+use crate::account;
 use crate::bounds::INTERESTS;
 use crate::errno::Errno;
 
@@ -35,6 +36,7 @@ impl Files {
             _ => {}
         }
         let full = self.interests >= self.limit * INTERESTS;
+        let crowded = account::INTEREST > self.room;
         let Some(OpenFile {
             kind: FileKind::Epoll { interests, .. },
             ..
@@ -52,6 +54,7 @@ impl Files {
         match operation {
             1 if interests.contains_key(&key) => Err(Errno::EEXIST),
             1 if full => Err(Errno::ENOSPC),
+            1 if crowded => Err(Errno::ENOMEM),
             1 => {
                 interests.insert(key, interest);
                 self.interests += 1;

@@ -35,7 +35,7 @@ impl Files {
                 peer,
                 writes: true,
                 socket: true,
-                read_shut: false,
+                ..Stream::default()
             })
         };
         let first = self.add(end(None), flags | 2);
@@ -75,7 +75,8 @@ impl Files {
             return None;
         }
         // At the limit on all streams together a writer waits as if this one were full.
-        Some((STREAM_BYTES - other.incoming.as_ref()?.len()).min(self.held_limit - self.held))
+        let free = other.buffered.saturating_sub(other.incoming.as_ref()?.len());
+        Some((STREAM_BYTES - other.incoming.as_ref()?.len()).min(free + self.spare()))
     }
 
     /// Reads from a stream: up to `limit` bytes, none at its end.
@@ -102,7 +103,13 @@ impl Files {
             .and_then(|stream| stream.incoming.as_mut())
             .ok_or(Errno::EBADF)?;
         let bytes = incoming.drain(..count).collect();
-        self.held -= count;
+        // A small buffer stays for the next message.
+        if incoming.is_empty()
+            && let Some(stream) = self.stream_mut(file).filter(|stream| stream.buffered > PIPE_BUF)
+        {
+            stream.incoming = Some(VecDeque::new());
+            self.held -= std::mem::take(&mut stream.buffered);
+        }
         peer.into_iter().for_each(|peer| self.note(peer, WRITING));
         Ok(bytes)
     }
@@ -128,10 +135,22 @@ impl Files {
         let Some(peer) = self.stream(file).and_then(|stream| stream.peer) else {
             return;
         };
-        if let Some(incoming) = self.stream_mut(peer).and_then(|stream| stream.incoming.as_mut()) {
+        let spare = self.spare();
+        let mut grown = 0;
+        if let Some(stream) = self.stream_mut(peer)
+            && let Some(incoming) = &mut stream.incoming
+        {
+            let length = incoming.len() + bytes.len();
+            if length > stream.buffered {
+                let ample = length.next_power_of_two().clamp(256, STREAM_BYTES);
+                let wanted = ample.min(stream.buffered + spare).max(length);
+                grown = wanted - stream.buffered;
+                stream.buffered = wanted;
+            }
+            incoming.reserve_exact(stream.buffered - incoming.len());
             incoming.extend(bytes);
-            self.held += bytes.len();
         }
+        self.hold(grown);
         self.note(peer, READING);
     }
 

@@ -101,6 +101,7 @@ impl Kernel {
         }
         if does(Step::Request) {
             (self.in_flight, self.calls_left) = (old.in_flight, old.calls_left);
+            (self.room, self.waiting) = (old.room, old.waiting);
             self.denials.take();
         }
         if does(Step::LastFault) {
@@ -126,7 +127,8 @@ impl Kernel {
             ("randomness", self.random == old.random),
             (
                 "limits",
-                (self.limits, self.calls_left) == (old.limits, old.calls_left),
+                (self.limits, self.calls_left, self.room, self.waiting)
+                    == (old.limits, old.calls_left, old.room, old.waiting),
             ),
             (
                 "request",
@@ -162,6 +164,8 @@ impl Kernel {
             in_flight,
             paused,
             calls_left,
+            room,
+            waiting,
             last_fault,
             denials,
             statistics: _,
@@ -174,7 +178,10 @@ impl Kernel {
             ("process", Box::new(&**process)),
             ("clock", Box::new((clock, paused))),
             ("randomness", Box::new(random)),
-            ("request", Box::new((in_flight, calls_left, denials))),
+            (
+                "request",
+                Box::new((in_flight, calls_left, room, waiting, denials)),
+            ),
             ("last fault", Box::new(last_fault)),
         ];
         parts.extend(files.tables());

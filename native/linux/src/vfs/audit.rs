@@ -9,8 +9,9 @@ impl Vfs {
     /// Checks that names lead to nodes, that names, holds (given by node) and bytes are counted right, and the limits.
     pub fn audit(&self, holds: &BTreeMap<usize, u32>) -> Result<(), String> {
         let mut names = BTreeMap::<usize, u32>::from([(ROOT, 1)]);
-        let mut bytes = 0;
+        let (mut bytes, mut taken) = (0, 0);
         for (folder, node) in self.nodes.iter() {
+            taken += Self::cost(&node.kind);
             match &node.kind {
                 NodeKind::Directory { entries, .. } => {
                     ensure(entries.agrees(), || {
@@ -18,6 +19,7 @@ impl Vfs {
                     })?;
                     for (name, entry) in entries.iter() {
                         *names.entry(entry).or_default() += 1;
+                        taken += crate::account::name(name.len());
                         self.audit_entry(folder, name, entry)?;
                     }
                 }
@@ -37,6 +39,10 @@ impl Vfs {
             return Err(format!("node {gone} is held and gone"));
         }
         ensure(self.nodes.agrees(), || "the nodes are counted wrong".into())?;
+        ensure(taken == self.account.used(), || {
+            let counted = self.account.used();
+            format!("{counted} bytes of the host are counted for files, {taken} are taken")
+        })?;
         let nodes = self.nodes.count();
         ensure(nodes <= self.node_limit, || {
             format!("{nodes} nodes, wanted at most {}", self.node_limit)

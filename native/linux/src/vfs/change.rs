@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Folder, Found, NewNode, Node, NodeKind, ROOT, Vfs};
+use crate::account;
 use crate::bounds::DEPTH;
 use crate::errno::Errno;
 
@@ -43,14 +44,12 @@ impl Vfs {
             },
             NewNode::Link(target) => NodeKind::Link(target.into()),
         };
-        let node = self.nodes.insert(Node {
-            kind,
-            mode: mode & 0o7777,
-            links: 0,
-            entry: None,
-            holds: 0,
-            modified: now,
-        });
+        let cost = account::NODE + Self::cost(&kind) + account::name(found.name.len());
+        self.account.ask(cost).or(Err(Errno::ENOSPC))?;
+        let node = self.add(kind, mode & 0o7777);
+        if let Some(node) = self.nodes.get_mut(node) {
+            node.modified = now;
+        }
         self.attach(found.parent, &found.name, node);
         Ok(node)
     }
@@ -63,6 +62,7 @@ impl Vfs {
         if self.nodes.count() >= self.node_limit {
             return Err(Errno::ENOSPC);
         }
+        self.account.ask(account::NODE).or(Err(Errno::ENOSPC))?;
         Ok(self.add(NodeKind::Memory(Arc::default()), 0o777))
     }
 
@@ -101,6 +101,10 @@ impl Vfs {
         if from.name.is_empty() || to.name.is_empty() {
             return Err(Errno::EBUSY);
         }
+        // It has both names for a moment.
+        self.account
+            .ask(account::name(to.name.len()))
+            .or(Err(Errno::ENOSPC))?;
         self.writable_folder(from.parent)?;
         self.writable_folder(to.parent)?;
         let directory = self.is_directory(node);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Node, NodeKind, Vfs};
+use crate::account;
 use crate::errno::Errno;
 use crate::host_file::HostFile;
 
@@ -64,10 +65,67 @@ impl Vfs {
         if length > old && (length > self.memory_limit || sum > self.memory_limit) {
             return Err(Errno::ENOSPC);
         }
+        self.make_own(number, length as usize)?;
         let (bytes, modified) = self.memory_file(number)?;
         Arc::make_mut(bytes).resize(length as usize, 0);
         *modified = now;
         self.memory_bytes = sum;
+        self.shrink(number)
+    }
+
+    /// Makes the bytes of a memory file this guest's own, with room for so many. A file that grows has half as much again, or each of
+    /// many appended pieces would move it.
+    fn make_own(&mut self, number: usize, length: usize) -> Result<(), Errno> {
+        let most = usize::try_from(self.memory_limit).unwrap_or(usize::MAX);
+        let (bytes, _) = self.memory_file(number)?;
+        let (old, kept, shared) = (bytes.capacity(), bytes.len(), Arc::get_mut(bytes).is_none());
+        if !shared && old >= length {
+            return Ok(());
+        }
+        let ample = match length > old {
+            true => (old + old / 2).min(most).max(length),
+            false => kept,
+        };
+        // Both are there while the bytes move.
+        let room = self.account.room();
+        let [ample, exact] = [ample, length.max(kept)].map(|wanted| (wanted, account::bytes(wanted)));
+        let (wanted, _) = [ample, exact]
+            .into_iter()
+            .find(|&(_, cost)| cost <= room)
+            .ok_or(Errno::ENOSPC)?;
+        let (bytes, _) = self.memory_file(number)?;
+        match Arc::get_mut(bytes) {
+            Some(own) => own.reserve_exact(wanted - kept),
+            None => {
+                let mut own = Vec::with_capacity(wanted);
+                own.extend_from_slice(bytes);
+                *bytes = Arc::new(own);
+            }
+        }
+        self.recount(number, old)
+    }
+
+    /// Gives back what a memory file has twice and more of.
+    fn shrink(&mut self, number: usize) -> Result<(), Errno> {
+        let (bytes, _) = self.memory_file(number)?;
+        let (old, length) = (bytes.capacity(), bytes.len());
+        if length > old / 2 {
+            return Ok(());
+        }
+        if length == 0 {
+            *bytes = Arc::default();
+        } else {
+            Arc::make_mut(bytes).shrink_to_fit();
+        }
+        self.recount(number, old)
+    }
+
+    /// Counts what the bytes of a memory file take, in place of what they took.
+    fn recount(&mut self, number: usize, old: usize) -> Result<(), Errno> {
+        let (bytes, _) = self.memory_file(number)?;
+        let new = bytes.capacity();
+        self.account.give(account::bytes(old));
+        self.account.count(account::bytes(new));
         Ok(())
     }
 
@@ -90,6 +148,8 @@ impl Vfs {
         }
         if end > old {
             self.set_length(number, end, now)?;
+        } else {
+            self.make_own(number, old as usize)?;
         }
         let (bytes, modified) = self.memory_file(number)?;
         let count = (end - offset) as usize;

@@ -33,6 +33,11 @@ impl Default for Folder {
 }
 
 impl Folder {
+    /// Bytes of an entry of the tree by name.
+    pub const BY_NAME: usize = size_of::<Arc<[u8]>>() + size_of::<Entry>();
+    /// Bytes of an entry of the tree by place.
+    pub const BY_PLACE: usize = size_of::<u64>() + size_of::<Arc<[u8]>>();
+
     /// Whether there are no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {

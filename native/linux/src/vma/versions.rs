@@ -11,6 +11,10 @@ pub(super) struct Versions {
     kept: BTreeMap<usize, (usize, u64)>,
     /// Sum of the lengths.
     bytes: u64,
+    /// Sum of what they take of the host.
+    held: u64,
+    /// What the names of all mappings take of it.
+    names: u64,
 }
 
 fn key(file: &HostFile) -> usize {
@@ -24,6 +28,14 @@ fn of_guest(source: &Source) -> Option<&HostFile> {
     }
 }
 
+/// What the name of a mapping takes of the host.
+fn name_cost(source: &Source) -> u64 {
+    match source {
+        Source::File { name, .. } => crate::account::bytes(name.len()),
+        Source::Anonymous => 0,
+    }
+}
+
 impl Versions {
     /// What mappings with these sources keep.
     pub fn of<'a>(sources: impl Iterator<Item = &'a Source>) -> Self {
@@ -34,22 +46,26 @@ impl Versions {
 
     /// Counts one mapping more.
     pub fn add(&mut self, source: &Source) {
+        self.names += name_cost(source);
         let Some(file) = of_guest(source) else { return };
         let length = file.bytes().len() as u64;
         let (mappings, _) = self.kept.entry(key(file)).or_insert((0, length));
         if *mappings == 0 {
             self.bytes += length;
+            self.held += file.held;
         }
         *mappings += 1;
     }
 
     /// Counts one mapping less.
     pub fn drop(&mut self, source: &Source) {
+        self.names -= name_cost(source);
         let Some(file) = of_guest(source) else { return };
         if let Some((mappings, length)) = self.kept.get_mut(&key(file)) {
             *mappings -= 1;
             if *mappings == 0 {
                 self.bytes -= *length;
+                self.held -= file.held;
                 self.kept.remove(&key(file));
             }
         }
@@ -62,6 +78,11 @@ impl Versions {
         } else {
             self.bytes + file.bytes().len() as u64
         }
+    }
+
+    /// Bytes of the host that versions and names take.
+    pub fn held(&self) -> u64 {
+        self.held + self.names
     }
 
     /// Bytes of all versions.

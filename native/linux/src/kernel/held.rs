@@ -1,0 +1,73 @@
+//! What the kernel's state takes of the host: see [`crate::account`].
+
+use super::Kernel;
+use crate::account;
+use crate::calls::{Answer, Call};
+use crate::errno::Errno;
+use crate::machine::{Machine, PAGE};
+use crate::threads::{Retry, Wait, WaitFor};
+
+impl Kernel {
+    /// Bytes of the host that all tables take.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        self.space.tree.held()
+            + self.vfs.held()
+            + self.files.held()
+            + self.threads.end() as u64 * account::THREAD
+            + self.waiting
+    }
+
+    /// Answers a system call of the running thread, which takes no more of the host than there is room for.
+    pub(crate) fn call<M: Machine>(&mut self, m: &mut M, call: &Call, retry: Option<Retry>) -> Answer {
+        m.charge(self.held());
+        self.room = m.free_pages() * PAGE;
+        self.vfs.account.set_room(self.room);
+        self.files.set_room(self.room);
+        let answer = self.answer(m, call, retry);
+        m.charge(self.held());
+        answer
+    }
+
+    /// Whether there is room for so many bytes more.
+    ///
+    /// # Errors
+    /// ENOMEM.
+    pub(crate) fn ask_room(&self, bytes: u64) -> Result<(), Errno> {
+        if bytes > self.room {
+            Err(Errno::ENOMEM)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Lets the running thread wait, if what it waits for can be kept.
+    pub(crate) fn begin_wait(&mut self, wait: Wait) -> Result<(), Errno> {
+        let cost = cost(&wait);
+        self.ask_room(cost)?;
+        self.waiting += cost;
+        if let Some(thread) = self.thread_mut() {
+            thread.wait = Some(wait);
+        }
+        Ok(())
+    }
+
+    /// Ends the running thread's wait.
+    pub(crate) fn end_wait(&mut self) {
+        let wait = self.thread_mut().and_then(|thread| thread.wait.take());
+        self.waiting -= wait.as_ref().map_or(0, cost);
+    }
+
+    /// What all threads wait for, counted anew: for audits.
+    pub(crate) fn waits(&self) -> u64 {
+        let waits = self.threads.iter().filter_map(|(_, thread)| thread.wait.as_ref());
+        waits.map(cost).sum()
+    }
+}
+
+fn cost(wait: &Wait) -> u64 {
+    match &wait.what {
+        WaitFor::Files(files) => files.capacity() as u64 * account::WAIT,
+        _ => 0,
+    }
+}
