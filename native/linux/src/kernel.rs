@@ -109,6 +109,8 @@ pub struct Kernel {
     /// The last fault served without a change, and how often in a row: a machine that disagrees with the mappings must not loop.
     last_fault: (u64, u64, u32),
     denials: Denials,
+    /// Most bytes of the host that the tables took since [`Kernel::take_most_held`].
+    most_held: u64,
     /// Counts for the host.
     pub statistics: Statistics,
 }
@@ -166,6 +168,7 @@ impl Kernel {
             waiting: 0,
             last_fault: (0, 0, 0),
             denials: Denials::default(),
+            most_held: 0,
             statistics: Statistics::default(),
         }
     }

@@ -13,6 +13,10 @@ use crate::outcome::Outcome;
 use crate::program::{Program, begin_request};
 use crate::running::{Event, Running};
 
+/// Bytes of kernel state in a request behind which the allocator is to give back what it keeps of them: it would keep most, for the
+/// next that asks.
+const TRIMMED: u64 = 2 << 20;
+
 /// A machine of its own for one request at a time. Bound to the thread of its alarm.
 #[derive(Debug)]
 pub struct Instance {
@@ -117,7 +121,12 @@ impl Instance {
 
     /// Puts machine and kernel back to the snapshot.
     pub fn reset(&mut self) -> mayfly_vmm::Result<ResetReport> {
+        let held = self.running.kernel.take_most_held();
         self.running.kernel.restore(&self.program.kernel);
+        if held.saturating_sub(self.running.kernel.held()) > TRIMMED {
+            // SAFETY: the call takes a number, and the allocator's own locks.
+            unsafe { libc::malloc_trim(0) };
+        }
         self.running.guest.vm().reset()
     }
 

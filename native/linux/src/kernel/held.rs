@@ -25,8 +25,15 @@ impl Kernel {
         self.vfs.account.set_room(self.room);
         self.files.set_room(self.room);
         let answer = self.answer(m, call, retry);
-        m.charge(self.held());
+        let held = self.held();
+        self.most_held = self.most_held.max(held);
+        m.charge(held);
         answer
+    }
+
+    /// The most that [`Kernel::held`] was behind a call since this was asked last.
+    pub fn take_most_held(&mut self) -> u64 {
+        std::mem::take(&mut self.most_held)
     }
 
     /// Whether there is room for so many bytes more.

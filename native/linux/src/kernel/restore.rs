@@ -168,6 +168,8 @@ impl Kernel {
             waiting,
             last_fault,
             denials,
+            // Counts for the host, which a reset leaves.
+            most_held: _,
             statistics: _,
         } = self;
         let mut parts: Vec<(&'static str, Box<dyn Debug + '_>)> = vec![
