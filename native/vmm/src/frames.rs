@@ -91,9 +91,10 @@ impl Frames {
         self.used * PAGE
     }
 
-    /// Counts bytes that were taken elsewhere against the limit, in place of those of the last call.
-    pub fn charge(&mut self, bytes: u64) {
-        self.charged = bytes.div_ceil(PAGE);
+    /// Counts bytes that were taken elsewhere against the limit, in place of those of the last call. Whether they are more or fewer pages.
+    pub fn charge(&mut self, bytes: u64) -> bool {
+        let before = std::mem::replace(&mut self.charged, bytes.div_ceil(PAGE));
+        self.charged != before
     }
 
     /// Bytes that may still be handed out.

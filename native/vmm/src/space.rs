@@ -207,7 +207,8 @@ impl Space {
     /// Counts bytes of the host that the machine's owner took on the program's behalf against its memory, in place of those of the last
     /// call.
     pub fn charge(&mut self, bytes: u64) {
-        self.state.frames.charge(bytes);
+        // A reset puts it back with the frames.
+        self.changed |= self.state.frames.charge(bytes);
     }
 
     /// Bytes of frames that may still be handed out.
