@@ -5,6 +5,7 @@ import { fromFileUrl } from '@std/path'
 import { buildLibrary } from '../../src/isolate/ffi/build.ts'
 import { checkKvmDevice } from '../../src/isolate/ffi/kvm_device.ts'
 import { findCargo } from '../../src/isolate/ffi/toolchain.ts'
+import { isQuick } from '../tiers.ts'
 import { setEnvironment } from '../environment.ts'
 
 /** Why no machine can run here; '' when one can. */
@@ -51,9 +52,11 @@ export function openSite(folder: string, options: RouterOptions = {}): Site {
   }
 }
 
-/** What runs isolated handlers: the suites run over both. */
-export const RUNTIMES = ['deno', 'core'] as const
-export type Runtime = (typeof RUNTIMES)[number]
+/** What runs isolated handlers. */
+export type Runtime = 'deno' | 'core'
+
+/** The suites run over both, in the quick tier over the first: the build of the other takes minutes. */
+export const RUNTIMES: readonly Runtime[] = isQuick() ? ['deno'] : ['deno', 'core']
 
 /** Tests of one runtime. */
 export function testIn(runtime: Runtime): typeof testIsolated {
@@ -80,7 +83,8 @@ export function inEachRuntime(
 export function openInEach(
   open: (runtime: Runtime) => Site | Promise<Site>,
 ): Readonly<Record<Runtime, Site>> {
-  return { deno: openForTests(() => open('deno')), core: openForTests(() => open('core')) }
+  const sites = RUNTIMES.map((runtime) => [runtime, openForTests(() => open(runtime))])
+  return Object.fromEntries(sites) as Record<Runtime, Site>
 }
 
 function openForTests(open: () => Site | Promise<Site>): Site {

@@ -56,6 +56,8 @@ async function ask(batch: readonly string[]): Promise<readonly Line[]> {
       '--no-prompt',
       '--frozen',
       'run.ts',
+      '--modes',
+      ['plain', ...RUNTIMES].join(),
       ...batch,
     ],
     cwd: FOLDER,

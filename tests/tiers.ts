@@ -1,0 +1,41 @@
+/**
+ * Which tests run when.
+ *
+ * ```text
+ * test      in minutes: format, lint, types, and the main paths of everything
+ * gate      all but what follows
+ * nightly   emulated VT-x whole, long fuzzing, the soak
+ * ```
+ */
+
+/** The tier that runs; a plain `deno test` belongs to none and leaves nothing out. */
+export type Tier = 'test' | 'gate'
+
+/** Tells the tests of their tier. */
+export const TIER_VARIABLE = 'MAYFLY_TIER'
+
+/** Whether tests are to leave out what only the gate runs. */
+export function isQuick(): boolean {
+  return Deno.env.get(TIER_VARIABLE) === 'test' satisfies Tier
+}
+
+/** Files that only the gate runs: attacks, the runtime core (whose build takes minutes), Chromium, growth over many rounds. */
+export const GATE_FILES = [
+  'tests/guest_core',
+  'tests/isolate/core_layout_test.ts',
+  'tests/isolated/base_test.ts',
+  'tests/isolated/bounds_test.ts',
+  'tests/isolated/forge_test.ts',
+  'tests/isolated/hostile_test.ts',
+  'tests/isolated/poison_test.ts',
+  'tests/isolated/reset_check_test.ts',
+  'tests/isolated/runtime_test.ts',
+  'tests/isolated/surface_test.ts',
+  'tests/isolated/teardown_test.ts',
+  'tests/router/reload_growth_test.ts',
+  'tests/site/browser_test.ts',
+  'tests/site/isolation_test.ts',
+] as const
+
+/** What runs in virtual machines; the rest of the tests runs beside it. */
+export const MACHINE_FILES = ['tests/isolated', 'tests/isolate_ffi', 'tests/packages'] as const
