@@ -69,6 +69,7 @@ function suite(runtime: Runtime): void {
     const site = openSite('limits', { isolate: { runtime, vms: 1 } })
     try {
       assertEquals((await site.ask('/quick')).text, 'done')
+      assertEquals((await site.ask('/slow?ms=0')).text, 'done')
       const pending = site.ask('/slow?ms=100')
       await new Promise((resolve) => setTimeout(resolve, 20))
       await site.close()
