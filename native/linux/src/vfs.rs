@@ -6,6 +6,7 @@ mod change;
 mod content;
 mod folder;
 mod mounts;
+mod restore;
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -14,7 +15,6 @@ use crate::account::{self, Account};
 use crate::bounds::WALK;
 use crate::errno::Errno;
 use crate::host_file::HostFile;
-use crate::kernel::Step;
 use crate::tracked::Slab;
 
 pub use folder::{FIRST_PLACE, Folder};
@@ -459,48 +459,6 @@ impl Vfs {
             path.extend_from_slice(name);
         }
         Ok(path)
-    }
-
-    /// Notes that all nodes are now the reference.
-    pub fn mark_clean(&mut self) {
-        self.nodes.mark_clean();
-    }
-
-    /// Makes the tree equal to `reference`'s, copying only nodes that were touched.
-    pub fn restore(&mut self, reference: &Self) {
-        self.restore_without(reference, None);
-    }
-
-    /// [`Vfs::restore`], but for one step. `left_out` is for the leak check.
-    #[inline]
-    pub(crate) fn restore_without(&mut self, reference: &Self, left_out: Option<Step>) {
-        if left_out != Some(Step::FileTree) {
-            self.nodes.restore(&reference.nodes);
-        }
-        if left_out != Some(Step::FileBytes) {
-            self.memory_bytes = reference.memory_bytes;
-            self.account.clone_from(&reference.account);
-        }
-        self.memory_limit = reference.memory_limit;
-    }
-
-    /// All state by table, for the leak check.
-    pub(crate) fn tables(&self) -> Vec<(&'static str, Box<dyn Debug + '_>)> {
-        // Without `..`: a new field does not compile until it is named here.
-        let Self {
-            nodes,
-            memory_bytes,
-            memory_limit,
-            node_limit,
-            account,
-        } = self;
-        vec![
-            ("file tree", Box::new(nodes.iter().collect::<Vec<_>>())),
-            (
-                "bytes of files",
-                Box::new((memory_bytes, memory_limit, node_limit, account)),
-            ),
-        ]
     }
 }
 
