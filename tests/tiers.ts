@@ -21,6 +21,7 @@ export function isQuick(): boolean {
 
 /** Files that only the gate runs: attacks, the runtime core (whose build takes minutes), Chromium, growth over many rounds. */
 export const GATE_FILES = [
+  'tests/benchmark/isolated_routes_test.ts',
   'tests/guest_core',
   'tests/isolate/core_layout_test.ts',
   'tests/isolated/base_test.ts',
