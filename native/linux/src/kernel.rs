@@ -12,7 +12,7 @@ use crate::denials::{Denial, Denials};
 use crate::errno::Errno;
 use crate::files::Files;
 use crate::limits::{Limit, Limits, Statistics};
-use crate::machine::{Machine, Registers};
+use crate::machine::{Machine, Registers, USER_START};
 use crate::random::Random;
 use crate::signal::{Disposition, Info, Pending, SIGNALS, number};
 use crate::space::{Access, AddressSpace, FaultError, SpaceLimits};
@@ -385,7 +385,10 @@ impl Kernel {
     /// Lets the next thread run, after the host stopped the running one in ring 3.
     pub fn preempt<M: Machine>(&mut self, m: &mut M) -> Action {
         let registers = m.registers();
-        if self.is_unfinished(m, registers.rip) {
+        // Below user space lies the stub that `syscall` leads to: the call is on its way.
+        let calls =
+            registers.rip < USER_START && self.thread().is_some_and(|thread| thread.unfinished.is_some());
+        if calls || self.is_unfinished(m, registers.rip) {
             return Action::Resume;
         }
         if let Some(thread) = self.thread_mut() {

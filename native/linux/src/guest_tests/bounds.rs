@@ -231,6 +231,17 @@ fn nothing_comes_between_the_pieces_of_a_call() {
     for _ in 0..3 {
         assert_eq!(guest.kernel.preempt(&mut guest.machine), Action::Resume);
         assert_eq!((guest.tid(), guest.machine.registers().rip), (first, instruction));
+        // Stopped in the stub that the instruction leads to, with the call on its way.
+        let (registers, moved) = (guest.machine.registers(), guest.kernel.moved());
+        let stub = Registers {
+            rip: 0x8000,
+            ..registers
+        };
+        guest.machine.set_registers(&stub);
+        assert_eq!(guest.kernel.preempt(&mut guest.machine), Action::Resume);
+        assert_eq!((guest.tid(), guest.machine.registers()), (first, stub));
+        assert_eq!(guest.kernel.moved(), moved);
+        guest.machine.set_registers(&registers);
         assert_eq!(guest.piece(), Some(Action::Resume));
     }
     // The page of the instruction went away: the call goes on all the same.
