@@ -3,6 +3,7 @@ import type { EventBus } from '../events/bus.ts'
 import type { IsolateMetadata } from '../events/kinds.ts'
 import type { IsolationHooks } from '../isolate/isolation.ts'
 import type { Completion } from '../isolate/machines.ts'
+import { describeMissing } from '../isolate/missing_in_core.ts'
 import { nameHandler, type Program } from '../isolate/program.ts'
 import { describeShape } from '../isolate/request_shape.ts'
 
@@ -10,6 +11,14 @@ import { describeShape } from '../isolate/request_shape.ts'
 export function toHooks(bus: EventBus): IsolationHooks {
   return {
     boot: (program) => emit(bus, 'isolate:boot', nameOf(program)),
+    missing: (program) => {
+      const { files, bundle: { missing } } = program
+      emit(bus, 'isolate:missing', {
+        ...nameOf(program),
+        missing: missing.map(({ global, file, line }) => ({ global, file, line })),
+      })
+      for (const line of describeMissing(missing, files)) console.error(`mayfly: ${line}`)
+    },
     ready: (program, how) => emit(bus, 'isolate:ready', { ...nameOf(program), ...how }),
     dropped: (program) => emit(bus, 'isolate:drop', { ...nameOf(program), reason: 'memoryBudgetMb' }),
     residue: (program, handlers) => {

@@ -90,6 +90,8 @@ export interface IsolateMetadata {
   readonly shape?: IsolatedRequestShape
   /** The handlers whose answers show what the warm-up left, of `isolate:residue`. */
   readonly handlers?: readonly string[]
+  /** Globals that the program uses and its runtime has not, of `isolate:missing`: which file does, and in which line first. */
+  readonly missing?: readonly { readonly global: string; readonly file: string; readonly line: number }[]
   /** The option whose limit was met (`timeoutMs`, `threads`), the grant that was wanted (`cookies`), or words. */
   readonly reason?: string
 }
@@ -129,6 +131,7 @@ export interface LifecycleEventMap {
   'worker:respawn': WorkerMetadata
   'worker:rejected': WorkerMetadata
   'isolate:boot': IsolateMetadata
+  'isolate:missing': IsolateMetadata
   'isolate:ready': IsolateMetadata
   'isolate:drop': IsolateMetadata
   'isolate:residue': IsolateMetadata
@@ -189,6 +192,7 @@ export const LIFECYCLE_KINDS: readonly LifecycleKind[] = Object.freeze(
     'worker:respawn',
     'worker:rejected',
     'isolate:boot',
+    'isolate:missing',
     'isolate:ready',
     'isolate:drop',
     'isolate:residue',

@@ -8,6 +8,7 @@ import { containIn, refusalOf } from './containment.ts'
 import { globalPath, SUBSTITUTE_FOLDER } from './core_resolver.ts'
 import { readCompilerOptions, toCompilation } from './compiler_options.ts'
 import type { FileModules } from './file_modules.ts'
+import { findMissing, MISSING_PROBES, type MissingUse } from './missing_in_core.ts'
 import { NODE_GLOBALS } from './node_in_core.ts'
 import type { IsolateRuntime } from './options.ts'
 import { ENTRY_NAMESPACE, resolverPlugin } from './resolver.ts'
@@ -44,6 +45,8 @@ export interface Bundle {
   readonly map: string
   /** Absolute paths of the files that the bundle consists of, sorted; remote modules are left out. */
   readonly inputs: readonly string[]
+  /** Uses of globals that its runtime has not. */
+  readonly missing: readonly MissingUse[]
 }
 
 /** Name of the guest's file; programs import it from beside them. */
@@ -78,7 +81,7 @@ export * from ${toGuestImport('modules.ts')}
 `
   const known = bundled.get(runtime)
   if (known !== undefined) return known
-  const made = build(runtime, entry, null).catch((error) => {
+  const made = build(runtime, entry, null, []).catch((error) => {
     bundled.delete(runtime)
     throw error
   })
@@ -98,14 +101,16 @@ export async function bundleProgram(input: BundleInput): Promise<Bundle> {
     if (refusal !== null) throw new ProgramError(`route file: ${refusal}`, { file, line: 1, column: 1 })
   }
   const options = await readCompilerOptions(input.root, containment.project)
-  return await build(input.runtime, toEntry(input), { runtime: input.runtime, containment, options })
+  const modules = { runtime: input.runtime, containment, options }
+  return await build(input.runtime, toEntry(input), modules, input.files)
 }
 
-/** `files` as {@link resolverPlugin} takes it. */
+/** `files` as {@link resolverPlugin} takes it; `routes`: the route files. */
 async function build(
   runtime: IsolateRuntime,
   entry: string,
   files: FileModules | null,
+  routes: readonly string[],
 ): Promise<Bundle> {
   const reasons = new Map<string, string>()
   const run = (more: Readonly<Record<string, unknown>>) =>
@@ -129,33 +134,40 @@ async function build(
       toShown,
       reasons,
     )
-  return toBundle(runtime === 'core' && files !== null ? await buildForCore(run) : await run({}))
+  return runtime === 'core' && files !== null ? await buildForCore(run, routes) : toBundle(await run({}), [])
 }
 
 /**
  * Builds with Node's globals that the program names, and no others: what esbuild injects stays in a bundle that has no use for it. A
- * first build finds them, as it alone can tell a global from a variable of that name.
+ * first build finds them, and what names globals that are not there, as it alone can tell a global from a variable of that name.
  */
 async function buildForCore(
   run: (more: Readonly<Record<string, unknown>>) => Promise<BuildResult>,
-): Promise<BuildResult> {
+  routes: readonly string[],
+): Promise<Bundle> {
   const probes = Object.keys(NODE_GLOBALS).map((name) => [name, `__mayfly_global_${name}`])
-  const first = await run({ define: { ...CORE_DEFINES, ...Object.fromEntries(probes) } })
-  const { code } = toBundle(first)
+  const first = await run({ define: { ...CORE_DEFINES, ...MISSING_PROBES, ...Object.fromEntries(probes) } })
+  const { code, map } = outputOf(first)
   const text = new TextDecoder().decode(code)
   const named = probes.filter(([, probe]) => text.includes(probe)).map(([name]) => globalPath(name))
-  return named.length === 0 ? first : await run({ define: CORE_DEFINES, inject: named })
+  const missing = findMissing({ code: text, map, metafile: first.metafile }, routes)
+  if (named.length === 0 && missing.length === 0) return toBundle(first, missing)
+  return toBundle(await run({ define: CORE_DEFINES, inject: named }), missing)
 }
 
-function toBundle({ outputFiles, metafile }: BuildResult): Bundle {
-  const [map, code] = outputFiles[0].path.endsWith('.map') ? outputFiles : outputFiles.toReversed()
+function toBundle(result: BuildResult, missing: readonly MissingUse[]): Bundle {
   return {
-    code: code.contents,
-    map: new TextDecoder().decode(map.contents),
-    inputs: Object.keys(metafile.inputs).filter((name) => !/^<?\w[\w+.-]*:/.test(name)).map((name) =>
+    ...outputOf(result),
+    inputs: Object.keys(result.metafile.inputs).filter((name) => !/^<?\w[\w+.-]*:/.test(name)).map((name) =>
       `/${name}`
     ).sort(),
+    missing,
   }
+}
+
+function outputOf({ outputFiles }: BuildResult): Pick<Bundle, 'code' | 'map'> {
+  const [map, code] = outputFiles[0].path.endsWith('.map') ? outputFiles : outputFiles.toReversed()
+  return { code: code.contents, map: new TextDecoder().decode(map.contents) }
 }
 
 function toGuestImport(name: string): string {

@@ -77,7 +77,9 @@ export interface PluginBuild {
 /** What a build gives. */
 export interface BuildResult {
   readonly outputFiles: readonly { readonly path: string; readonly contents: Uint8Array<ArrayBuffer> }[]
-  readonly metafile: { readonly inputs: Readonly<Record<string, unknown>> }
+  readonly metafile: {
+    readonly inputs: Readonly<Record<string, { readonly imports: readonly { readonly path: string }[] }>>
+  }
 }
 
 interface Esbuild extends Stoppable {

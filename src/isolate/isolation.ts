@@ -32,6 +32,8 @@ import { ANSWER_HEADER_MAX, FrameError, HEADER_MAX } from './wire.ts'
 /** What the isolation tells of itself; hooks must not throw. Times are in the unit that their names end with. */
 export interface IsolationHooks {
   boot?: (program: Program) => void
+  /** After it, where the program uses globals that its runtime has not. */
+  missing?: (program: Program) => void
   ready?: (program: Program, how: Readiness) => void
   /** After it, for each trial in which a handler ran slower than at the end of its warm-up. */
   unsettled?: (program: Program, trial: HandlerTrial) => void
@@ -356,6 +358,7 @@ function submitAgain(
 
 async function boot({ options, machines }: Isolation, plan: Program): Promise<RunningProgram> {
   options.hooks.boot?.(plan)
+  if (plan.bundle.missing.length > 0) options.hooks.missing?.(plan)
   const booted = await machines.boot(plan)
   tellReady(options, plan, booted)
   return { plan, booted, grants: toGrants(plan.options.may) }

@@ -53,6 +53,8 @@ export interface Program {
   readonly id: string
   readonly options: ProgramOptions
   readonly handlers: readonly ProgramHandler[]
+  /** Its route files, as shown to people, in the order of the bundle. */
+  readonly files: readonly string[]
   /** Belongs in a file that is called {@link PROGRAM_FILE}. */
   readonly bundle: Bundle
   /** What the bundle imports from beside it, as {@link RUNTIME_FILE}: the same for all programs. */
@@ -261,6 +263,7 @@ async function toProgram(
     id: hash.slice(0, 12),
     options,
     handlers,
+    files: members.map(({ route }) => route.file),
     bundle,
     runtime,
     args,

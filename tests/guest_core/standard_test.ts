@@ -3,6 +3,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes, assertThrows
 import { createSurface } from '../../native/guest-core/web/globals.ts'
 import { setHost } from '../../native/guest-core/web/host.ts'
 import { inspect } from '../../native/guest-core/web/inspect.ts'
+import { takeRefusal } from '../../native/guest-core/web/intl.ts'
 import {
   COMMON_JS,
   explain,
@@ -204,3 +205,40 @@ Deno.test('the surface keeps nothing of a request: two headers of one list are a
   first.append('a', '2')
   assertEquals([...new Headers(pairs)], [['a', '1']])
 })
+
+Deno.test('Intl has the members that Deno has, each refuses, and the first refusal is kept once', () => {
+  const own = (surface as unknown as { Intl: Record<string, Member> }).Intl
+  assertEquals(Reflect.ownKeys(own).map(String).sort(), Reflect.ownKeys(Intl).map(String).sort())
+  for (const name of Object.getOwnPropertyNames(own)) {
+    const uses = [
+      () => own[name]('pl'),
+      () => new own[name]('pl'),
+      () => own[name].supportedLocalesOf?.('pl'),
+    ]
+    for (const use of uses.slice(0, name === 'Locale' || /^[a-z]/.test(name) ? 2 : 3)) {
+      assertEquals(takeRefusal(), undefined)
+      const error = assertThrows(use, surface.DOMException, `Intl.${name}`)
+      assertThrows(() => new own.PluralRules())
+      assertEquals([(takeRefusal() as unknown) === error, takeRefusal()], [true, undefined])
+    }
+  }
+})
+
+Deno.test('a DateTimeFormat of no wishes tells its zone and formats nothing', () => {
+  const { DateTimeFormat } = (surface as unknown as { Intl: typeof Intl }).Intl
+  for (const format of [DateTimeFormat(), new DateTimeFormat()]) {
+    assert(format instanceof DateTimeFormat)
+    const { locale, timeZone, calendar, numberingSystem } = format.resolvedOptions()
+    assertEquals([locale, timeZone, calendar, numberingSystem], ['en-US', 'UTC', 'gregory', 'latn'])
+    for (const use of ['format', 'formatToParts', 'formatRange', 'formatRangeToParts'] as const) {
+      assertThrows(() => format[use](new Date(0), new Date(1)), surface.DOMException, use)
+      assertEquals(takeRefusal()?.name, 'NotSupportedError')
+    }
+  }
+})
+
+interface Member {
+  (locale?: string): unknown
+  new (locale?: string): unknown
+  supportedLocalesOf?(locale: string): unknown
+}

@@ -4,6 +4,7 @@ import { dirname, join, toFileUrl } from '@std/path'
 import { stopEsbuild } from '../../src/compiler/esbuild.ts'
 import { type Bundle, bundleProgram } from '../../src/isolate/bundle.ts'
 import { ProgramError } from '../../src/isolate/compiler.ts'
+import { describeMissing } from '../../src/isolate/missing_in_core.ts'
 
 type Files = Readonly<Record<string, string>>
 
@@ -330,5 +331,64 @@ Deno.test('what a program imports of Mayfly is the facade in core too', async ()
       assertStringIncludes(new TextDecoder().decode(code), 'from "./runtime.js"')
       return Promise.resolve()
     },
+  )
+})
+
+/** What of `a.ts`, or of the given route files, uses globals that core has not; files without their folder. */
+async function missingOf(files: Files): Promise<string[]> {
+  let uses: string[] = []
+  await withBundle(files, ({ missing, code }, folder) => {
+    assert(!new TextDecoder().decode(code).includes('__mayfly'), 'a probe stays in the bundle')
+    uses = missing.map(({ global, file, line, routes }) =>
+      `${global} ${file.replace(`${folder}/`, '')}:${line} ${routes}`
+    )
+    return Promise.resolve()
+  })
+  return uses
+}
+
+Deno.test('a use of Intl or WebAssembly is found with its file and line, and nothing that only has the name', async () => {
+  const uses = await missingOf({
+    'a.ts': `import { format } from './node_modules/numbers/index.js'
+import { used } from './b.ts'
+export const GET = () => [format(1), used]`,
+    'b.ts': `const { Intl } = { Intl: 'of its own' }
+/* Intl and WebAssembly in a comment */
+export const used = [Intl, 'Intl', { WebAssembly: 1 }.WebAssembly]
+export const unused = () => new Intl.NumberFormat()`,
+    'node_modules/numbers/package.json': '{ "name": "numbers", "main": "index.js" }',
+    'node_modules/numbers/index.js': `
+exports.has = typeof Intl !== 'undefined'
+exports.format = (value) => new Intl.NumberFormat('en').format(value)
+exports.compile = (bytes) => globalThis.WebAssembly.compile(bytes)`,
+  })
+  assertEquals(uses, [
+    'Intl node_modules/numbers/index.js:2 0',
+    'WebAssembly node_modules/numbers/index.js:4 0',
+  ])
+})
+
+Deno.test('a program that uses neither has nothing to tell', async () => {
+  assertEquals(await missingOf({ 'a.ts': "export const GET = () => ({ Intl: 'x' }).Intl" }), [])
+})
+
+Deno.test('a line names the route files, who uses the global, and the runtime that has it', () => {
+  const use = (global: string, file: string, routes: number[]) => ({ global, file, line: 7, routes })
+  const luxon = '/home/me/.cache/deno/npm/registry.example/luxon/3.7.2/src/'
+  assertEquals(describeMissing([], ['routes/a.ts']), [])
+  assertEquals(
+    describeMissing([
+      use('Intl', `${luxon}a.js`, [1]),
+      use('Intl', '/home/me/site/node_modules/@x/y/b.js', [1]),
+      use('Intl', '/home/me/site/routes/c.ts', [1, 2]),
+      use('Intl', `${luxon}d.js`, [1]),
+      use('WebAssembly', '/home/me/site/lib/w.ts', [0]),
+    ], ['routes/a.ts', 'routes/b.ts', 'routes/c.ts']),
+    [
+      "routes/b.ts, routes/c.ts: the runtime 'core' has no Intl, which luxon/3.7.2/src/a.js:7, @x/y/b.js:7, " +
+      "/home/me/site/routes/c.ts:7, and 1 more use: want isolated = { runtime: 'deno' }, unless it does without",
+      "routes/a.ts: the runtime 'core' has no WebAssembly, which /home/me/site/lib/w.ts:7 uses: " +
+      "want isolated = { runtime: 'deno' }, unless it does without",
+    ],
   )
 })

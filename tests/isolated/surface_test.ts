@@ -1,4 +1,5 @@
 /** What the runtime core lacks says so, whoever is told; what fails in either runtime names the lines of the user. */
+import type { IsolateMetadata } from '@mayfly/mayfly'
 import { assert, assertEquals, assertMatch, assertStringIncludes } from '@std/assert'
 import { unescape } from '@std/html'
 import { openDevelopment, openInEach, RUNTIMES, type Site, testIn } from './fixture.ts'
@@ -23,8 +24,9 @@ const MISSING = {
   import_node: 'node:fs',
   import_url: 'https://localhost/x.js',
 }
+/** Fails its request whoever catches it. */
+const REFUSED = { format: 'Intl.NumberFormat' }
 const UNDEFINED = {
-  format: 'Intl',
   wasm: 'WebAssembly',
   storage: 'localStorage',
   deno: 'Deno',
@@ -40,7 +42,7 @@ for (const [what, name] of Object.entries(MISSING)) {
   })
 }
 
-for (const [what, name] of Object.entries({ ...MISSING, ...UNDEFINED })) {
+for (const [what, name] of Object.entries({ ...MISSING, ...REFUSED, ...UNDEFINED })) {
   testIn('core')(`the page and the log of ${what} name it, the runtime and the other one`, async () => {
     const { status, stack } = await stackOf(sites.core, `/use?what=${what}`)
     assertEquals(status, 500)
@@ -79,6 +81,38 @@ testIn('core')(
     }
   },
 )
+
+testIn('core')('a refusal of Intl is the answer, whoever caught it and whatever was made of it', async () => {
+  for (const caught of ['sync', 'async', 'stream', 'wrapped', 'status']) {
+    const { status, stack } = await stackOf(sites.core, `/intl?caught=${caught}`)
+    assertEquals(status, 500, caught)
+    for (const word of ['Intl.PluralRules', "runtime 'core'", "runtime: 'deno'", 'intl.ts:']) {
+      assertStringIncludes(stack, word)
+    }
+  }
+  assertEquals((await sites.core.ask('/intl?caught=no')).text, '{"timeZone":"UTC","locale":"en-US"}')
+})
+
+testIn('core')('a module that goes on without Intl when it loads does not load', async () => {
+  const { status, stack } = await stackOf(sites.core, '/intl_at_load')
+  assertEquals(status, 500)
+  assertStringIncludes(stack, 'Intl.NumberFormat is not there')
+})
+
+testIn('core')('what a program uses and core has not is told at the start, once for each file', () => {
+  const told = sites.core.events.filter(({ kind }) => kind === 'isolate:missing')
+  const about = told.map(({ metadata }) =>
+    (metadata as IsolateMetadata).missing!.map(({ global, file, line }) =>
+      `${file.slice(file.lastIndexOf('/') + 1)}:${line} ${global}`
+    ).join()
+  )
+  assertEquals(about.sort(), [
+    'intl.ts:9 Intl',
+    'intl_at_load.ts:9 Intl',
+    'use.ts:19 Intl,use.ts:20 WebAssembly',
+  ])
+  return Promise.resolve()
+})
 
 /** Where each way to fail begins, by its text in the sources. */
 const PLACES = {

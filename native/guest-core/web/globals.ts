@@ -12,6 +12,7 @@ import { FormData } from './form_data.ts'
 import { Headers } from './headers.ts'
 import { host } from './host.ts'
 import { registerView } from './inspect.ts'
+import { createIntl } from './intl.ts'
 import { missingGlobals } from './missing.ts'
 import { Performance, performance, PerformanceEntry } from './performance.ts'
 import { ReadableStream, ReadableStreamDefaultReader } from './readable_stream.ts'
@@ -77,7 +78,7 @@ const FUNCTIONS = {
 export function createSurface(): Record<string, unknown> {
   registerViews()
   const console = createConsole((text) => host.log(encodeText(text)))
-  return { ...missingGlobals(), ...CLASSES, ...FUNCTIONS, console, crypto, performance }
+  return { ...missingGlobals(), ...CLASSES, ...FUNCTIONS, Intl: createIntl(), console, crypto, performance }
 }
 
 /** Puts the surface on a global object; what is there by these names goes. */

@@ -4,12 +4,14 @@ import { installSurface } from './globals.ts'
 import { trustedHeaders } from './headers.ts'
 import { type Host, setHost } from './host.ts'
 import { inspect } from './inspect.ts'
+import { takeRefusal } from './intl.ts'
 import { explain } from './missing.ts'
 
 /** What the surface adds to the host, for the guest's own code. */
 interface Shared extends Host {
   inspect: typeof inspect
   explain: typeof explain
+  takeRefusal: typeof takeRefusal
   trustedHeaders: typeof trustedHeaders
 }
 
@@ -24,6 +26,7 @@ const { __mayfly: host, queueMicrotask } = globalThis as unknown as {
 if (queueMicrotask !== undefined) host.microtask = (callback) => queueMicrotask(callback)
 host.inspect = inspect
 host.explain = explain
+host.takeRefusal = takeRefusal
 host.trustedHeaders = trustedHeaders
 setHost(host)
 for (const name of ENGINE_EXTRAS) Reflect.deleteProperty(globalThis, name)

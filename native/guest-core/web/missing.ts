@@ -25,7 +25,7 @@ export const COMMON_JS = ['require', 'module', 'exports', '__dirname', '__filena
  */
 export const MISSING_OBJECTS: ReadonlySet<string> = new Set([
   ...['Deno', 'process', 'Buffer', 'global', ...COMMON_JS],
-  ...['Intl', 'WebAssembly', 'Temporal', 'localStorage', 'sessionStorage', 'caches', 'navigator', 'location'],
+  ...['WebAssembly', 'Temporal', 'localStorage', 'sessionStorage', 'caches', 'navigator', 'location'],
   ...['Storage', 'Cache', 'CacheStorage', 'Navigator', 'Location', 'Lock', 'LockManager', 'MessagePort'],
   ...['WritableStreamDefaultController', 'WritableStreamDefaultWriter', 'TransformStreamDefaultController'],
   ...['ReadableByteStreamController', 'ReadableStreamBYOBReader', 'ReadableStreamBYOBRequest'],

@@ -18,6 +18,7 @@ export function answer(ctx: GuestContext, response: Response, limit: number): vo
   const header = leavesNothing(ctx)
     ? frameOf(head)
     : encodeHead({ status: head.status, headers: head.headers, ...collect(ctx) })
+  throwRefused()
   if (!host.sendText(header, LazyResponse.content(response) ?? '', limit)) return answerOver(ctx, limit)
   ctx.answered = true
 }
@@ -33,7 +34,13 @@ function frameOf(head: PlainHead): FrameHeader {
 
 /** Writes the answer of an error, unless the request has been answered. */
 export function answerError(ctx: GuestContext, error: unknown): void {
-  writeError(ctx, { error: toErrorData(error) })
+  writeError(ctx, { error: toErrorData(host.takeRefusal() ?? error) })
+}
+
+/** Throws what the runtime refused to the request, though its handler has an answer. */
+function throwRefused(): void {
+  const refused = host.takeRefusal()
+  if (refused !== undefined) throw refused
 }
 
 /** The error of an answer over its limit: 502, as what came is no answer. */
@@ -73,6 +80,7 @@ async function answerReal(ctx: GuestContext, response: Response, limit: number):
     throw new RangeError(`Cannot answer with status ${status} from an isolated handler: want 200 to 599`)
   }
   if (ctx.answered) return
+  throwRefused()
   if (!host.sendBytes(encodeHead(head), body, limit)) return answerOver(ctx, limit)
   ctx.answered = true
 }
@@ -111,7 +119,9 @@ function answerView(ctx: GuestContext, response: ViewResponse, limit: number): v
     ...collect(ctx),
     ...statusOf(ctx),
   }
-  if (!host.sendText(encodeHead(head), JSON.stringify(data), limit)) return answerOver(ctx, limit)
+  const text = JSON.stringify(data)
+  throwRefused()
+  if (!host.sendText(encodeHead(head), text, limit)) return answerOver(ctx, limit)
   ctx.answered = true
 }
 

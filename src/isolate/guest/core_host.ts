@@ -26,6 +26,7 @@ interface CoreHost {
   settleProgram(): void
   inspect(value: unknown): string
   explain(error: unknown): string | undefined
+  takeRefusal(): Error | undefined
   encode(text: string): Uint8Array
   onIdle(callback: () => boolean): void
   onUnhandledRejection(callback: (reason: unknown, promise: Promise<unknown>) => boolean): void
@@ -72,6 +73,7 @@ const coreHost: GuestHost = {
   settle: (of) => of === 'base' ? core.settleBase() : core.settleProgram(),
   inspect: (value) => core.inspect(value),
   explain: (error) => core.explain(error),
+  takeRefusal: core.takeRefusal,
   onIdle: core.onIdle,
   onRejection: (callback) =>
     core.onUnhandledRejection((reason) => {

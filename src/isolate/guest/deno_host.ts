@@ -32,6 +32,7 @@ const denoHost: GuestHost = {
   settle,
   inspect: (value) => Deno.inspect(value),
   explain: explainError,
+  takeRefusal: () => undefined,
   onIdle: (callback) =>
     addEventListener('beforeunload', (event) => {
       if (callback()) event.preventDefault()

@@ -47,6 +47,11 @@ export interface GuestHost {
   inspect(value: unknown): string
   /** What the message of an error leaves out; undefined for most. */
   explain(error: unknown): string | undefined
+  /**
+   * The first error since the last call by which the runtime refused what it cannot do rightly, whoever caught it: no answer may be built
+   * upon its absence.
+   */
+  takeRefusal(): Error | undefined
   /** Sets what is called when the program has nothing left to do; true from it: there is something again. */
   onIdle(callback: () => boolean): void
   /** Makes the console write by `write`, and everything else that goes to standard output go to standard error. */

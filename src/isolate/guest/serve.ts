@@ -94,12 +94,17 @@ async function loadModule(load: () => Promise<Record<string, unknown>>): Promise
   }
 }
 
-/** What `work` gives; rejects too where nothing will settle it, saying what could not be done. */
+/** What `work` gives; rejects too where nothing will settle it, saying what could not be done, and where the runtime refused something. */
 async function settle<T>(work: Promise<T>, attempt: string): Promise<T> {
   const stuck = Promise.withResolvers<never>()
   giveUp = () => stuck.reject(new TypeError(`${attempt}: it awaits a promise that nothing will settle`))
   try {
-    return await Promise.race([work, stuck.promise])
+    const value = await Promise.race([work, stuck.promise])
+    const refused = host.takeRefusal()
+    if (refused !== undefined) throw refused
+    return value
+  } catch (error) {
+    throw host.takeRefusal() ?? error
   } finally {
     giveUp = null
   }
@@ -235,6 +240,8 @@ export async function exercise(): Promise<void> {
 function handle(guest: Guest, ctx: GuestContext): void | Promise<void> {
   seed(ctx.head.text)
   openConsole()
+  // Of what went on behind the last answer.
+  host.takeRefusal()
   ctx.begin()
   try {
     const result = handlerOf(guest, ctx).run(ctx)

@@ -63,7 +63,8 @@ function look(): Record<string, unknown> {
     regexp: /x/.lastIndex + ((RegExp as unknown as { $1?: string }).$1 ?? '').length,
     env: Deno.env.get('MAYFLY_SEEN') ?? null,
     symbol: Symbol.keyFor(Symbol.for('mayfly')) ?? null,
-    locale: typeof Intl === 'undefined' ? null : new Intl.NumberFormat('en').format(1234.5),
+    // Where there is no WebAssembly, `Intl` refuses.
+    locale: typeof WebAssembly === 'undefined' ? null : new Intl.NumberFormat('en').format(1234.5),
     wasm: typeof WebAssembly === 'undefined' ? null : simd().lane(),
   }
 }
