@@ -331,22 +331,6 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     reason: 'core has no MessageChannel',
   },
   {
-    name: 'rrule',
-    runtime: 'core',
-    inputs: [0, 1],
-    status: 500,
-    message: "TypeError: Cannot read properties of undefined (reading 'rrulestr')",
-    reason: 'its default export is read as a bundler does',
-  },
-  {
-    name: 'rrule',
-    runtime: 'core',
-    inputs: [2],
-    status: 500,
-    message: "TypeError: Cannot read properties of undefined (reading 'RRule')",
-    reason: 'its default export is read as a bundler does',
-  },
-  {
     name: 'shiki',
     runtime: 'core',
     status: 500,
