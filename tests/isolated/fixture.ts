@@ -52,6 +52,15 @@ export function openSite(folder: string, options: RouterOptions = {}): Site {
   }
 }
 
+/** Kinds of events that tell of programs, not of a request; when they come is the programs' affair. */
+export const OF_PROGRAMS: ReadonlySet<string> = new Set([
+  'isolate:boot',
+  'isolate:ready',
+  'isolate:unsettled',
+  'isolate:cold',
+  'isolate:residue',
+])
+
 /** What runs isolated handlers. */
 export type Runtime = 'deno' | 'core'
 

@@ -119,7 +119,9 @@ const FRAMES: Readonly<Record<string, () => Uint8Array>> = {
 
 export function GET(ctx: Context): Response {
   const bytes = FRAMES[ctx.get.query('what')!]()
-  if (typeof process !== 'undefined') {
+  // The bundle of core has a `process` of its own where a module names it, which is no part of the runtime.
+  const { process } = globalThis as { process?: typeof import('node:process') }
+  if (process !== undefined) {
     const { writeSync } = process.getBuiltinModule('node:fs')
     for (let sent = 0; sent < bytes.length;) sent += writeSync(1, bytes, sent)
   } else {

@@ -20,9 +20,9 @@ const USES: Readonly<Record<string, () => unknown>> = {
   wasm: () => new WebAssembly.Module(bytes),
   storage: () => localStorage.length,
   deno: () => Deno.readTextFileSync('/etc/hostname'),
-  process: () => process.cwd(),
-  buffer: () => Buffer.from(bytes),
-  // Outside of the module, where the bundler does not see it.
+  // Outside of the module, where the bundler does not see it: there it would put in what it has for them.
+  process: () => new Function('return process')().cwd(),
+  buffer: () => new Function('return Buffer')().from(bytes),
   require: () => new Function('return require')()('node:fs'),
   import_node: () => import(`node:${'fs'}`),
   import_url: () => import(`https://localhost/${'x'}.js`),

@@ -10,7 +10,7 @@ export async function GET(ctx: Context): Promise<Response> {
     random: Math.random(),
     values: [...crypto.getRandomValues(new Uint32Array(4))].join(),
     uuid: crypto.randomUUID(),
-    ...(typeof process === 'undefined' ? {} : await drawFromDeno()),
+    ...(!('process' in globalThis) ? {} : await drawFromDeno()),
   })
 }
 

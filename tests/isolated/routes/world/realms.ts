@@ -11,7 +11,7 @@ interface Vm {
 }
 
 const DRAW = 'Math.random()'
-const early = typeof process === 'undefined' ? null : await makeEarly()
+const early = !('process' in globalThis) ? null : await makeEarly()
 
 async function makeEarly() {
   // No literal: the runtime core's bundler would refuse it.
