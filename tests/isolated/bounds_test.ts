@@ -1,6 +1,6 @@
 /** Each limit of a request as a handler meets it: one below, at it, one above; its event; and a clean machine afterwards. */
 import { assert, assertEquals } from '@std/assert'
-import { inEachRuntime, openSite, problemOf, type Suite, OF_PROGRAMS } from './fixture.ts'
+import { inEachRuntime, OF_PROGRAMS, openSite, problemOf, type Suite } from './fixture.ts'
 
 /** What Deno cannot do without: a refusal ends the program. */
 const FATAL = [['files', 'workers', 3, 20, 64], ['mappings', 'tables', 100, 5000, 4096]] as const

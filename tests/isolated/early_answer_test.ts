@@ -2,7 +2,7 @@
 import { assert, assertEquals } from '@std/assert'
 import { MachineReset } from '../../src/isolate/ffi/machine_reset.ts'
 import type { Completion } from '../../src/isolate/machines.ts'
-import { openSite, type Site, testIsolated, OF_PROGRAMS } from './fixture.ts'
+import { OF_PROGRAMS, openSite, type Site, testIsolated } from './fixture.ts'
 import { ScriptedMachines, toFrame } from './scripted_machines.ts'
 import { createWorkerSite, type WorkerSite } from './worker_site.ts'
 
@@ -22,9 +22,7 @@ function scripted(script: Partial<Completion> = {}): { site: WorkerSite; resets:
 
 /** Events of requests: kind and what is told of the reset. */
 function told({ events }: WorkerSite): unknown[] {
-  return events.filter(({ kind }) =>
-    kind.startsWith('isolate:') && !OF_PROGRAMS.has(kind)
-  )
+  return events.filter(({ kind }) => kind.startsWith('isolate:') && !OF_PROGRAMS.has(kind))
     .map(({ kind, metadata }) => {
       const { resetMicros, dirtyPages } = metadata as Record<string, unknown>
       return [kind, resetMicros, dirtyPages]
