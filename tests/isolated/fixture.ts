@@ -56,6 +56,7 @@ export function openSite(folder: string, options: RouterOptions = {}): Site {
 export const OF_PROGRAMS: ReadonlySet<string> = new Set([
   'isolate:boot',
   'isolate:ready',
+  'isolate:missing',
   'isolate:unsettled',
   'isolate:cold',
   'isolate:residue',
