@@ -111,7 +111,9 @@ testWith(
         return await answer
       }
       for (let i = 0; i < 60; i++) assertEquals(told(await run('count')), '1')
-      assertEquals(seen, { here: 48, later: 12 })
+      // At least the first ones and every 16th period wait elsewhere; more where somebody else wants the CPU.
+      assertEquals(seen.here + seen.later, 60)
+      assert(seen.here > 0 && seen.later >= 12, JSON.stringify(seen))
       for (const [what, outcome, detail] of [['exit', 'exited', 7], ['segv', 'killed', 11]] as const) {
         const done = await run(what)
         assertEquals([done.outcome, done.detail], [outcome, detail], what)
