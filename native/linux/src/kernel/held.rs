@@ -49,9 +49,15 @@ impl Kernel {
     }
 
     /// Lets the running thread wait, if what it waits for can be kept.
-    pub(crate) fn begin_wait(&mut self, wait: Wait) -> Result<(), Errno> {
+    pub(crate) fn begin_wait(&mut self, mut wait: Wait) -> Result<(), Errno> {
+        // A copy of it, as the reset makes, has no spare room either.
+        if let WaitFor::Files(files) = &mut wait.what {
+            files.shrink_to_fit();
+        }
         let cost = cost(&wait);
         self.ask_room(cost)?;
+        // One that the thread was stopped in is over.
+        self.end_wait();
         self.waiting += cost;
         if let Some(thread) = self.thread_mut() {
             thread.wait = Some(wait);
@@ -74,7 +80,7 @@ impl Kernel {
 
 fn cost(wait: &Wait) -> u64 {
     match &wait.what {
-        WaitFor::Files(files) => files.capacity() as u64 * account::WAIT,
+        WaitFor::Files(files) => files.len() as u64 * account::WAIT,
         _ => 0,
     }
 }
