@@ -19,13 +19,14 @@ export function isQuick(): boolean {
   return Deno.env.get(TIER_VARIABLE) === 'test' satisfies Tier
 }
 
-/** Files that only the gate runs: attacks, the runtime core (whose build takes minutes), Chromium, growth over many rounds. */
+/** Files that only the gate runs: attacks, programs that load badly or run cold, the runtime core (whose build takes minutes), Chromium, growth over many rounds. */
 export const GATE_FILES = [
   'tests/benchmark/isolated_routes_test.ts',
   'tests/guest_core',
   'tests/isolate/core_layout_test.ts',
   'tests/isolated/base_test.ts',
   'tests/isolated/bounds_test.ts',
+  'tests/isolated/cold_test.ts',
   'tests/isolated/forge_test.ts',
   'tests/isolated/hostile_test.ts',
   'tests/isolated/poison_test.ts',
@@ -33,6 +34,7 @@ export const GATE_FILES = [
   'tests/isolated/runtime_test.ts',
   'tests/isolated/surface_test.ts',
   'tests/isolated/teardown_test.ts',
+  'tests/isolated/unloadable_test.ts',
   'tests/router/reload_growth_test.ts',
   'tests/site/browser_test.ts',
   'tests/site/isolation_test.ts',
