@@ -46,6 +46,7 @@ const HANDLER_MS = 6000
 const WARMUP_MS = 20_000
 /** Runs of each frame where nothing gets quicker by running: they find what is set up at first use, and leave little garbage. */
 const INTERPRETED_RUNS = 2
+
 /**
  * Loads a program into its base and warms it up; its modules draw from `seed`. A handler that ends it in its warm-up, or does not come to
  * an end, starts cold and is told of on standard error. Rejects with `BootError`, `IsolationUnavailableError` or `NativeError`.
