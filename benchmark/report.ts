@@ -1,4 +1,5 @@
 import type { Machine } from './machine.ts'
+import { markdownTable } from './markdown.ts'
 import type { Figure, Row, Run } from './statistics.ts'
 
 /** Everything that one `deno task bench` found; what lies in results/ as JSON. */
@@ -16,8 +17,69 @@ export interface Report {
 }
 
 /** The report as text: the machine, the table and the figures. */
-export function formatReport({ machine, rows, figures, skipped, duration, rounds }: Report): string {
-  const table = [
+export function formatReport(report: Report): string {
+  return [
+    formatMachine(report.machine),
+    describeLoad(report),
+    '',
+    align(rowTable(report), [2, 3, 4, 5]),
+    '',
+    align(figureTable(report), [1, 2]),
+    ...describeSkipped(report).map((line) => `\n${line}`),
+  ].join('\n')
+}
+
+/** The report as the page `results/bench.md`. */
+export function toMarkdown(report: Report): string {
+  const { machine, date, command } = report
+  return [
+    '# Routes, measured',
+    '',
+    `${formatMachine(machine)}; ${date.slice(0, 10)}; \`${command}\`: ${describeLoad(report)}.`,
+    '',
+    ...markdownTable(rowTable(report), (column) => !['route', 'server'].includes(column)),
+    '',
+    ...markdownTable(figureTable(report), (column) => ['ratio', 'at least'].includes(column)),
+    '',
+    ...describeSkipped(report).map((line) => `- ${line}`),
+    '![Requests a second](bench.svg)',
+    '',
+  ].join('\n')
+}
+
+/** The table of the README: what a bare server, Mayfly and Hono answer on the routes that say most. */
+export function toSummary({ rows }: Report): string {
+  const rate = (route: string, server: string) => {
+    const row = rows.find((row) => row.route === route && row.server === server)
+    return row === undefined ? '' : count(row.requestsPerSecond)
+  }
+  return markdownTable([
+    ['route', 'bare `Deno.serve`', 'Mayfly', 'Hono', 'Mayfly to bare'],
+    ...Object.entries(SUMMARY).map(([route, label]) => [
+      label,
+      ...['bare', 'mayfly', 'hono'].map((server) => rate(route, server)),
+      rows.find((row) => row.route === route && row.server === 'mayfly')?.toBare?.toFixed(2) ?? '',
+    ]),
+  ], (column) => column !== 'route').join('\n')
+}
+
+const SUMMARY: Readonly<Record<string, string>> = {
+  '/test': 'a JSON object',
+  '/test-view': 'a template with one variable',
+  '/test-view-include': 'a template with a partial',
+  '/test-view-each-meta': 'a template with a loop of 50',
+}
+
+function describeLoad({ duration, rounds }: Report): string {
+  return `autocannon, 500 connections, 10 requests in each, ${duration} s a run, medians of ${rounds}`
+}
+
+function describeSkipped({ skipped }: Report): string[] {
+  return skipped.map(({ route, server, reason }) => `not timed: ${route} on ${server}: ${reason}`)
+}
+
+function rowTable({ rows }: Report): string[][] {
+  return [
     ['route', 'server', 'req/s', 'p50 ms', 'p99 ms', 'to bare', 'runs'],
     ...rows.map((row) => [
       row.route,
@@ -29,7 +91,10 @@ export function formatReport({ machine, rows, figures, skipped, duration, rounds
       row.runs.map(count).join(' '),
     ]),
   ]
-  const verdicts = [
+}
+
+function figureTable({ figures }: Report): string[][] {
+  return [
     ['figure', 'ratio', 'at least', '', 'per round'],
     ...figures.map(({ name, value, atLeast, reached, ratios }) => [
       name,
@@ -39,15 +104,6 @@ export function formatReport({ machine, rows, figures, skipped, duration, rounds
       ratios.map((ratio) => ratio.toFixed(3)).join(' '),
     ]),
   ]
-  return [
-    formatMachine(machine),
-    `autocannon, 500 connections, 10 requests in each, ${duration} s a run, medians of ${rounds}`,
-    '',
-    align(table, [2, 3, 4, 5]),
-    '',
-    align(verdicts, [1, 2]),
-    ...skipped.map(({ route, server, reason }) => `\nnot timed: ${route} on ${server}: ${reason}`),
-  ].join('\n')
 }
 
 /** One line that names the machine. */

@@ -12,8 +12,9 @@
 import { fromFileUrl } from '@std/path'
 import { drawChart } from './chart.ts'
 import { describeMachine } from './machine.ts'
+import { writeReadmeTable } from './markdown.ts'
 import { type Group, GROUPS, type ServerName, targets } from './plan.ts'
-import { formatMachine, formatReport, type Report } from './report.ts'
+import { formatMachine, formatReport, type Report, toMarkdown, toSummary } from './report.ts'
 import { checkAnswer, headerNames, loadRoute, startServer } from './server.ts'
 import { type Run, toFigures, toRows } from './statistics.ts'
 
@@ -142,12 +143,21 @@ function rotate<T>(items: readonly T[], by: number): T[] {
   return items.map((_, i) => items[(i + by) % items.length])
 }
 
+/** The name of the results: only a whole run of full length takes the place of the published one. */
+export function toName({ quick, groups }: Settings): 'bench' | 'part' | 'quick' {
+  return quick ? 'quick' : groups.length === GROUPS.length ? 'bench' : 'part'
+}
+
 async function save(report: Report, name: string): Promise<void> {
   const folder = new URL('./results/', import.meta.url)
   await Deno.mkdir(folder, { recursive: true })
   await Deno.writeTextFile(new URL(`${name}.json`, folder), `${JSON.stringify(report, null, 2)}\n`)
   await Deno.writeTextFile(new URL(`${name}.svg`, folder), drawChart(report))
-  console.log(`\nwritten: ${fromFileUrl(new URL(`${name}.json`, folder))} and ${name}.svg`)
+  await Deno.writeTextFile(new URL(`${name}.md`, folder), toMarkdown(report))
+  console.log(`\nwritten: ${fromFileUrl(new URL(`${name}.json`, folder))}, ${name}.svg and ${name}.md`)
+  if (name !== 'bench') return
+  await writeReadmeTable('deno task bench', toSummary(report))
+  console.log('written: the table of README.md')
 }
 
 if (import.meta.main) {
@@ -165,6 +175,6 @@ if (import.meta.main) {
     const settings = toSettings(Deno.args)
     const report = await bench(settings)
     console.log(formatReport(report))
-    await save(report, settings.quick ? 'quick' : 'bench')
+    await save(report, toName(settings))
   }
 }

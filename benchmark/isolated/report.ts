@@ -1,13 +1,8 @@
-/** The results as text for a terminal and as Markdown for a README. */
+/** The results as text for a terminal, as a page of Markdown, and as the short table of the README. */
+import { markdownTable, type Table } from '../markdown.ts'
 import { count, formatMachine } from '../report.ts'
 import { type Figure, toMustHold } from './figures.ts'
 import type { IsolatedReport, WayResult } from './results.ts'
-
-/** A table: its head, then its rows. Columns whose head ends with a unit or a count are set to the right. */
-type Table = readonly (readonly string[])[]
-
-const BEGIN = '<!-- begin: deno task bench --isolated -->'
-const END = '<!-- end: deno task bench --isolated -->'
 
 /** For a terminal. */
 export function formatIsolated(report: IsolatedReport): string {
@@ -24,31 +19,46 @@ export function formatIsolated(report: IsolatedReport): string {
   ].join('\n')
 }
 
-/** For a README, between two markers. */
+/** All of it, as the page `results/isolated.md`. */
 export function toMarkdown(report: IsolatedReport): string {
   return [
-    BEGIN,
+    '# Isolated handlers, measured',
     '',
-    `${formatMachine(report.machine)}; ${report.date.slice(0, 10)}. ${describeRun(report)}.`,
+    `${formatMachine(report.machine)}; ${report.date.slice(0, 10)}; \`${report.command}\`: ${
+      describeRun(report)
+    }.`,
     '',
-    ...markdownTable(wayTable(report)),
+    ...markdownTable(wayTable(report), isRight),
     '',
-    ...markdownTable(figureTable(report)),
+    ...markdownTable(figureTable(report), isRight),
     '',
     ...[...toMustHold(report).map(({ name, from }) => `${name}: ${from}`), ...warnings(report)].map((line) =>
       `- ${line}`
     ),
     '',
-    END,
   ].join('\n')
 }
 
-/** `text` with what is between the markers replaced; undefined when it has no markers. */
-export function replaceMarked(text: string, markdown: string): string | undefined {
-  const begin = text.indexOf(BEGIN)
-  const end = text.indexOf(END)
-  if (begin === -1 || end < begin) return undefined
-  return text.slice(0, begin) + markdown + text.slice(end + END.length)
+/** The rows of the README, by their name in the report. */
+const SUMMARY: Readonly<Record<string, string>> = {
+  'plain handler': 'plain, in the server itself',
+  'isolated': 'isolated, stock Deno',
+  'core': 'isolated, runtime `core`',
+  'fresh Deno Worker': 'a fresh `Worker` for each request',
+  'fresh deno process': 'a fresh `deno` process for each request',
+}
+
+/** The short table of the README: each way alone, and at its largest number of connections. */
+export function toSummary(report: IsolatedReport): string {
+  const rows = Object.entries(SUMMARY).flatMap(([name, label]) => {
+    const ways = report.ways.filter((way) => way.name === name)
+      .toSorted((a, b) => a.connections - b.connections)
+    if (ways.length === 0) return []
+    const [alone, busy] = [ways[0], ways[ways.length - 1]]
+    return [[label, formatMicros(alone.p50), count(busy.requestsPerSecond), String(busy.connections)]]
+  })
+  const table = [['how a handler runs', 'p50, one connection', 'requests a second', 'connections'], ...rows]
+  return markdownTable(table, (column) => column !== table[0][0]).join('\n')
 }
 
 /** What makes the figures of a run doubtful. */
@@ -134,21 +144,4 @@ function alignTable(table: Table): string {
       isRight(head[column]) ? cell.padStart(widths[column]) : cell.padEnd(widths[column])
     ).join('  ').trimEnd()
   ).join('\n')
-}
-
-/** As `deno fmt` writes it. */
-function markdownTable([head, ...rows]: Table): string[] {
-  const table = [head, ...rows]
-  const widths = head.map((_, column) => Math.max(3, ...table.map((row) => row[column].length)))
-  const line = (cells: readonly string[]) =>
-    `| ${
-      cells.map((cell, column) =>
-        isRight(head[column]) ? cell.padStart(widths[column]) : cell.padEnd(widths[column])
-      ).join(' | ')
-    } |`
-  const rule = `| ${
-    widths.map((width, column) => isRight(head[column]) ? `${'-'.repeat(width - 1)}:` : '-'.repeat(width))
-      .join(' | ')
-  } |`
-  return [line(head), rule, ...rows.map(line)]
 }

@@ -2,7 +2,7 @@
  * `deno task bench --isolated`: isolated handlers beside the other ways to run code apart, the floor of this machine, and what
  * must hold. Flags:
  *
- * - `--quick`: one round with runs of 1 s; the README stays as it is
+ * - `--quick`: one round with runs of 1 s; no page is written
  * - `--seconds 5`: runs of so many seconds, default 4
  * - `--rounds 5`: default 3
  * - `--only /test,/test-isolated`: these routes, and no other measurement
@@ -10,12 +10,13 @@
 import { fromFileUrl } from '@std/path'
 import { checkAnswer, fileOf, freePort, type RunningServer, startServer } from '../server.ts'
 import { describeMachine } from '../machine.ts'
+import { writeReadmeTable } from '../markdown.ts'
 import { buildLibrary } from '../../src/isolate/ffi/build.ts'
 import { buildCoreGuest } from '../../src/isolate/ffi/core_build.ts'
 import type { LoopResult } from './closed_loop.ts'
 import { type Way, WAYS } from './plan.ts'
 import type { BootResult, HogResult, MemoryResult, ProbeName, ReloadResult } from './probe.ts'
-import { formatIsolated, replaceMarked, toMarkdown } from './report.ts'
+import { formatIsolated, toMarkdown, toSummary } from './report.ts'
 import {
   type FloorReport,
   type IsolatedReport,
@@ -79,7 +80,7 @@ function selectWays(list: string): readonly Way[] {
   return WAYS.filter(({ route }) => wanted.includes(route))
 }
 
-/** Runs it all, prints it, and writes results/isolated.json and the table of the README. */
+/** Runs it all, prints it, and writes results/isolated.json, results/isolated.md and the short table of the README. */
 export async function main(args: readonly string[]): Promise<void> {
   const { quick, rounds, seconds, ways } = toIsolatedSettings(args)
   const all = ways.length === WAYS.length
@@ -286,17 +287,8 @@ async function save(report: IsolatedReport, quick: boolean): Promise<void> {
   await Deno.writeTextFile(json, `${JSON.stringify(report, null, 2)}\n`)
   console.log(`\nwritten: ${fromFileUrl(json)}`)
   if (quick) return
-  for (
-    const readme of [new URL('../README.md', import.meta.url), new URL('../../README.md', import.meta.url)]
-  ) {
-    const text = await Deno.readTextFile(readme)
-    const changed = replaceMarked(text, toMarkdown(report))
-    if (changed === undefined) continue
-    await Deno.writeTextFile(readme, changed)
-    const { success } = await new Deno.Command(Deno.execPath(), {
-      args: ['fmt', '--quiet', fromFileUrl(readme)],
-    }).output()
-    if (!success) throw new Error(`Cannot format ${fromFileUrl(readme)}: see deno fmt`)
-    console.log(`written: ${fromFileUrl(readme)}`)
-  }
+  const page = new URL('isolated.md', folder)
+  await Deno.writeTextFile(page, toMarkdown(report))
+  await writeReadmeTable('deno task bench --isolated', toSummary(report))
+  console.log(`written: ${fromFileUrl(page)} and the table of README.md`)
 }

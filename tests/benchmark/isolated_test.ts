@@ -4,7 +4,7 @@ import { runLoop } from '../../benchmark/isolated/closed_loop.ts'
 import { toMustHold } from '../../benchmark/isolated/figures.ts'
 import { readHostMemory } from '../../benchmark/isolated/host_memory.ts'
 import { WAYS } from '../../benchmark/isolated/plan.ts'
-import { formatIsolated, replaceMarked, toMarkdown } from '../../benchmark/isolated/report.ts'
+import { formatIsolated, toMarkdown, toSummary } from '../../benchmark/isolated/report.ts'
 import {
   type FloorReport,
   type IsolatedReport,
@@ -13,6 +13,7 @@ import {
   toWayResults,
   type WayRun,
 } from '../../benchmark/isolated/results.ts'
+import { replaceTable } from '../../benchmark/markdown.ts'
 import { toIsolatedSettings } from '../../benchmark/isolated/run.ts'
 import { toTimes } from '../../benchmark/isolated/samples.ts'
 
@@ -194,10 +195,20 @@ Deno.test('the report shows every row, figure and verdict, and replaces what a R
   for (const part of ['A CPU, 2 cores', 'isolated Hono app', 'not reached', '1.60 floors', 'floor 30.0']) {
     assertStringIncludes(text, part)
   }
-  const markdown = toMarkdown(REPORT)
-  const old = `# Title\n\n${markdown.replaceAll('reached', 'OLD')}\n\nThe end\n`
-  assertEquals(replaceMarked(old, markdown), `# Title\n\n${markdown}\n\nThe end\n`)
-  assertEquals(replaceMarked('# No markers\n', markdown), undefined)
+  const summary = toSummary(REPORT)
+  assertStringIncludes(summary, '| isolated, stock Deno        |             99.0 µs |            20,000 |')
+  const page = (table: string) =>
+    `# Title\n\n<!-- begin: a command -->\n\n${table}\n\n<!-- end: a command -->\n\nThe end\n`
+  assertEquals(replaceTable(page('old'), 'a command', summary), page(summary))
+  assertThrows(() => replaceTable('# No markers\n', 'a command', summary), Error, 'has no <!-- begin')
+})
+
+Deno.test('the pages show the published figures', async () => {
+  const results = new URL('../../benchmark/results/', import.meta.url)
+  const report: IsolatedReport = JSON.parse(await Deno.readTextFile(new URL('isolated.json', results)))
+  assertEquals(await Deno.readTextFile(new URL('isolated.md', results)), toMarkdown(report))
+  const readme = await Deno.readTextFile(new URL('../../README.md', import.meta.url))
+  assertEquals(replaceTable(readme, 'deno task bench --isolated', toSummary(report)), readme)
 })
 
 Deno.test('a round in which a program was not warm makes the report doubtful', () => {

@@ -1,9 +1,10 @@
 import { assert, assertEquals, assertThrows } from '@std/assert'
 import { drawChart } from '../../benchmark/chart.ts'
 import { makeTree } from '../../benchmark/match.ts'
+import { replaceTable } from '../../benchmark/markdown.ts'
 import { targets } from '../../benchmark/plan.ts'
-import { formatReport, type Report } from '../../benchmark/report.ts'
-import { toSettings } from '../../benchmark/run.ts'
+import { formatReport, type Report, toMarkdown, toSummary } from '../../benchmark/report.ts'
+import { toName, toSettings } from '../../benchmark/run.ts'
 import { median, type Run, toFigures, toRows } from '../../benchmark/statistics.ts'
 import { makeTemplate } from '../../benchmark/template.ts'
 import { FOUND } from '../../src/router/tree.ts'
@@ -85,6 +86,7 @@ Deno.test('the report and the chart name the machine, every row and what was ski
     ]
   ) {
     assert(text.includes(part), part)
+    assert(toMarkdown(report).includes(part), `${part} on the page`)
   }
   const chart = drawChart(report)
   for (
@@ -105,6 +107,20 @@ Deno.test('toSettings reads the flags and refuses what it does not know', () => 
   for (const args of [['--fast'], ['--only'], ['--only', 'none'], ['--rounds', '0'], ['--rounds']]) {
     assertThrows(() => toSettings(args), TypeError, 'Cannot run the benchmark')
   }
+})
+
+Deno.test('only a whole run of full length takes the place of the published one', () => {
+  const names = [[], ['--seconds', '5'], ['--only', '/test'], ['--quick'], ['--quick', '--only', '/test']]
+    .map((args) => toName(toSettings(args)))
+  assertEquals(names, ['bench', 'bench', 'part', 'quick', 'quick'])
+})
+
+Deno.test('the pages show the published figures of routes', async () => {
+  const results = new URL('../../benchmark/results/', import.meta.url)
+  const report: Report = JSON.parse(await Deno.readTextFile(new URL('bench.json', results)))
+  assertEquals(await Deno.readTextFile(new URL('bench.md', results)), toMarkdown(report))
+  const readme = await Deno.readTextFile(new URL('../../README.md', import.meta.url))
+  assertEquals(replaceTable(readme, 'deno task bench', toSummary(report)), readme)
 })
 
 Deno.test('the inputs of the other benchmarks are what they say', () => {
