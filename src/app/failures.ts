@@ -5,11 +5,12 @@ import { HttpError } from '../errors/http_error.ts'
 import { renderFailure } from '../errors/render.ts'
 import { wants } from '../events/bus.ts'
 import type { App } from './app.ts'
+import { placeErrors } from './error_places.ts'
 
 /**
  * Turns an error into a response: the folders' `_error.ts` from the inside out, then the hook of `router.catch`, then the
- * default page. One that gives nothing or throws passes the error on; the status stays that of the first error. Never
- * throws.
+ * default page. One that gives nothing or throws passes the error on; the status stays that of the first error. In development an
+ * unexpected error is always shown: the handlers run, and the page has a link to what they answer. Never throws.
  */
 export function answerError(
   app: App,
@@ -19,10 +20,25 @@ export function answerError(
 ): Awaitable<Response> {
   const status = statusOf(error)
   ctx.error = error
-  if (status >= 500 && !(error instanceof HttpError)) reportUnseen(app, ctx, error)
+  const isUnexpected = !(error instanceof HttpError)
+  if (isUnexpected) placeErrors(error)
+  if (status >= 500 && isUnexpected) reportUnseen(app, ctx, error)
   const handlers = app.errorHook === undefined ? folders : [...folders, app.errorHook]
-  if (handlers.length === 0) return renderFailure(ctx.request.headers, error, status, app.project)
+  if (handlers.length === 0) return answerDefault(app, ctx, error, status, undefined)
   return askHandlers(app, ctx, error, status, handlers)
+}
+
+/** The parameter of an address that shows in development what the project's own error handlers answer. */
+const HANDLED = 'mayfly-error'
+
+function answerDefault(
+  { project }: App,
+  { request }: RequestContext,
+  error: unknown,
+  status: number,
+  handled: string | undefined,
+): Awaitable<Response> {
+  return renderFailure(request.headers, error, status, project === null ? null : { project, handled })
 }
 
 async function askHandlers(
@@ -37,12 +53,25 @@ async function askHandlers(
     ctx.status = status
     try {
       const response = await handler(ctx, { status, error })
-      if (response instanceof Response) return withErrorHeaders(response, error)
+      if (!(response instanceof Response)) continue
+      if (app.project === null || error instanceof HttpError || ctx.get.query(HANDLED) !== undefined) {
+        return withErrorHeaders(response, error)
+      }
+      // What was thrown must not hide behind the page for users.
+      await response.body?.cancel()
+      const handled = ctx.method === 'GET' ? toHandledAddress(ctx.url) : undefined
+      return answerDefault(app, ctx, error, status, handled)
     } catch (nested) {
       console.error(`mayfly: an error handler failed on ${ctx.method} ${ctx.pathname}\n`, nested)
     }
   }
-  return renderFailure(ctx.request.headers, error, status, app.project)
+  return answerDefault(app, ctx, error, status, undefined)
+}
+
+function toHandledAddress(address: string): string {
+  const { pathname, searchParams } = new URL(address, 'http://localhost')
+  searchParams.set(HANDLED, '')
+  return `${pathname}?${searchParams}`
 }
 
 function withErrorHeaders(response: Response, error: unknown): Response {

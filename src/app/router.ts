@@ -1,5 +1,6 @@
 import type { PeerInfo } from '../context/state.ts'
 import type { ErrorHandler, Middleware } from '../context/types.ts'
+import { blameCaller } from '../errors/blame.ts'
 import type { EventPattern } from '../events/bus.ts'
 import { subscribe } from '../events/bus.ts'
 import type { LifecycleEvent, LifecycleKind, LifecycleListener } from '../events/kinds.ts'
@@ -42,7 +43,7 @@ export class Router {
 
   /** Checks the options, all at once; touches neither disk nor network. Throws `TypeError` or `RangeError`. */
   constructor(options: RouterOptions = {}) {
-    this.#app = createApp(resolveOptions(options))
+    this.#app = blameCaller(Router, () => createApp(resolveOptions(options)))
     this.fetch = async (request, info) => {
       await this.ready()
       return handle(this.#app, request, info)
@@ -64,15 +65,17 @@ export class Router {
   use(...middleware: Middleware[]): this
   use(path: string, ...middleware: Middleware[]): this
   use(first: string | Middleware, ...rest: Middleware[]): this {
-    const covers = typeof first === 'string' ? compileGuard(first) : null
-    const added = typeof first === 'string' ? rest : [first, ...rest]
-    for (const run of added) {
-      if (typeof run !== 'function') {
-        throw new TypeError(`Cannot use middleware: it is ${Deno.inspect(run)}, want a function`)
+    return blameCaller(this.use, () => {
+      const covers = typeof first === 'string' ? compileGuard(first) : null
+      const added = typeof first === 'string' ? rest : [first, ...rest]
+      for (const run of added) {
+        if (typeof run !== 'function') {
+          throw new TypeError(`Cannot use middleware: it is ${Deno.inspect(run)}, want a function`)
+        }
+        this.#app.middleware.push({ covers, run })
       }
-      this.#app.middleware.push({ covers, run })
-    }
-    return this
+      return this
+    })
   }
 
   /**
@@ -80,7 +83,8 @@ export class Router {
    * function picks the folder, or the response, for each request. Throws `TypeError` or `RangeError` for what cannot be meant.
    */
   static(prefix: string, source: StaticSource): this {
-    this.#app.statics = sortMounts([...this.#app.statics, createStaticMount(prefix, source)])
+    const mount = blameCaller(this.static, () => createStaticMount(prefix, source))
+    this.#app.statics = sortMounts([...this.#app.statics, mount])
     return this
   }
 
@@ -91,9 +95,13 @@ export class Router {
     listener: (event: LifecycleEvent<KindsOf<P>>) => void | Promise<void>,
   ): () => void
   on(first: EventPattern | LifecycleListener, second?: LifecycleListener): () => void {
-    return typeof first === 'function'
-      ? subscribe(this.#app.bus, '*', first)
-      : subscribe(this.#app.bus, first, second as LifecycleListener)
+    return blameCaller(
+      this.on,
+      () =>
+        typeof first === 'function'
+          ? subscribe(this.#app.bus, '*', first)
+          : subscribe(this.#app.bus, first, second as LifecycleListener),
+    )
   }
 
   /** Sets the error hook, asked after the folders' `_error.ts`. When it throws, the default page keeps the status. */

@@ -7,6 +7,7 @@ body{max-width:60rem;margin:12vh auto;padding:0 1.5rem}
 code{overflow-wrap:anywhere}
 h1{font-size:1.4rem;margin:0 0 .5rem}h1 b{opacity:.5;margin-right:.6rem;font-weight:400}
 pre{padding:1rem;overflow:auto;border:1px solid #8884;border-radius:.5rem;font:13px/1.6 ui-monospace,monospace}
+h2{font-size:1.1rem;overflow-wrap:anywhere;margin:1.5rem 0 .5rem}summary{cursor:pointer}
 mark{background:#e5484d33;color:inherit;display:block}`
 
 /** A plain error page. `extra` is HTML that goes below the message; the caller has escaped it. */

@@ -1,4 +1,4 @@
-import { renderDevPage } from './dev_page.ts'
+import { type DevAnswer, renderDevPage, renderDevProblem } from './dev_page.ts'
 import { toPublicFailure } from './failure.ts'
 import { HttpError } from './http_error.ts'
 import { prefersJson } from './negotiate.ts'
@@ -6,17 +6,17 @@ import { renderPage } from './page.ts'
 import { renderProblem } from './problem.ts'
 
 /**
- * The default answer to an error: a problem document when the client prefers JSON, else a page. In development, whose project is the
- * folder `project`, the page of an unexpected error shows its stack and source; elsewhere `project` is null, and nothing of it leaves the process.
+ * The default answer to an error: a problem document when the client prefers JSON, else a page. With `dev`, both show the stack and source of
+ * an unexpected error; without, nothing of it leaves the process.
  */
 export function renderFailure(
   headers: Headers,
   error: unknown,
   status: number,
-  project: string | null,
+  dev: DevAnswer | null,
 ): Response | Promise<Response> {
   const failure = toPublicFailure(error, status)
-  if (prefersJson(headers)) return renderProblem(failure)
-  if (project !== null && !(error instanceof HttpError)) return renderDevPage(failure, error, project)
-  return renderPage(failure)
+  const isShown = dev !== null && !(error instanceof HttpError)
+  if (prefersJson(headers)) return isShown ? renderDevProblem(failure, error, dev) : renderProblem(failure)
+  return isShown ? renderDevPage(failure, error, dev) : renderPage(failure)
 }

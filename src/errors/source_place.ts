@@ -1,5 +1,5 @@
 /** Where errors were thrown, for the page of development: a place in a file that it may show. */
-import { extname, fromFileUrl } from '@std/path'
+import { extname, fromFileUrl, toFileUrl } from '@std/path'
 import { parseStackFrame } from './stack_frame.ts'
 
 /** A place in a file of this machine. Lines and columns count from 1. */
@@ -12,10 +12,21 @@ export interface SourcePlace {
 
 /** Places that were found for errors of others, null for those that have none. */
 const places = new WeakMap<Error, SourcePlace | null>()
+/** What is wrong in one line, of errors whose message also shows the place. */
+const summaries = new WeakMap<Error, string>()
 
-/** Says where an error was thrown, or null: then what its stack says counts for nothing. For errors whose stack is a guest's text. */
-export function setSourcePlace(error: Error, place: SourcePlace | null): void {
+/**
+ * Says where an error was thrown, or null: then what its stack says counts for nothing. For errors whose stack is a guest's text, and for
+ * those about a file that did not run. `summary` is the message without what the place shows.
+ */
+export function setSourcePlace(error: Error, place: SourcePlace | null, summary?: string): void {
   places.set(error, place)
+  if (summary !== undefined) summaries.set(error, summary)
+}
+
+/** The message without what the place shows, where that was told. */
+export function summaryOf(error: Error): string | undefined {
+  return summaries.get(error)
 }
 
 /** Lines of a stack that are looked at. */
@@ -31,6 +42,8 @@ const SOURCES: ReadonlySet<string> = new Set([
   '.mjs',
   '.cjs',
 ])
+/** Mayfly's own sources, which are never what is to be mended. */
+const OWN_SOURCES = new URL('../', import.meta.url).href
 
 /**
  * Where an error was thrown: the innermost frame of its stack in a source file of the project, whose real path is `project`. Files of
@@ -40,21 +53,40 @@ const SOURCES: ReadonlySet<string> = new Set([
 export async function findSourcePlace(error: Error, project: string): Promise<SourcePlace | undefined> {
   const known = places.get(error)
   if (known !== undefined) return known ?? undefined
-  const stack = String(error.stack)
-  const message = String(error.message)
-  const head = stack.indexOf(message)
-  const frames = head === -1 ? stack : stack.slice(head + message.length)
-  for (const text of frames.split('\n', MAX_LINES)) {
+  for (const text of stackLines(error)) {
     const place = toPlace(text)
     if (place !== undefined && await isOwnSource(place.file, project)) return place
   }
+}
+
+/**
+ * The lines of an error's stack in files of the project that are neither Mayfly's nor a package's, by their text only: paths from the
+ * project's folder on, without the versions of hot reload.
+ */
+export function ownFrames(error: Error, project: string): string[] {
+  const root = toFileUrl(`${project}/`).href
+  const toShown = (line: string) => line.trim().replace(root, '').replace(/\?mayfly=\d+/, '')
+  return stackLines(error).filter((line) => isOwnFrame(line, root)).map(toShown)
+}
+
+/** The lines behind the message, which may hold lines that look like frames. */
+function stackLines(error: Error): string[] {
+  const stack = String(error.stack)
+  const message = String(error.message)
+  const head = stack.indexOf(message)
+  return (head === -1 ? stack : stack.slice(head + message.length)).split('\n', MAX_LINES)
+}
+
+function isOwnFrame(text: string, root: string): boolean {
+  const file = toPlace(text)?.file
+  return file !== undefined && file.startsWith(root) && !file.includes('/node_modules/', root.length - 1)
 }
 
 function toPlace(text: string): SourcePlace | undefined {
   const frame = parseStackFrame(text)
   if (frame === undefined) return undefined
   const url = URL.parse(frame.url)
-  if (url?.protocol !== 'file:' || url.host !== '') return undefined
+  if (url?.protocol !== 'file:' || url.host !== '' || url.href.startsWith(OWN_SOURCES)) return undefined
   url.search = ''
   url.hash = ''
   return { file: url.href, line: frame.line, column: frame.column }

@@ -1,3 +1,5 @@
+import { stripAnsiCode } from '@std/fmt/colors'
+
 /** A position in a source file; line and column from 1. */
 export interface Place {
   readonly file: string
@@ -43,7 +45,8 @@ const PACKAGE = /\/node_modules\/|\/npm\//
 export function placeOf(error: unknown): Place | null {
   if (error instanceof SourceError) return error.place
   if (!(error instanceof Error)) return null
-  for (const text of [error.message, error.stack ?? '']) {
+  for (const coloured of [error.message, error.stack ?? '']) {
+    const text = stripAnsiCode(coloured)
     for (const [, url, line, column] of text.matchAll(POSITION)) {
       if (url.startsWith(OWN) || PACKAGE.test(url) || !URL.canParse(url)) continue
       return { file: decodeURIComponent(new URL(url).pathname), line: Number(line), column: Number(column) }

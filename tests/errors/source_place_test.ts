@@ -38,7 +38,7 @@ function thrownAt(...files: string[]): Error {
 }
 
 async function pageOf(error: Error, project: string): Promise<string> {
-  return await (await renderFailure(new Headers(), error, 500, project)).text()
+  return await (await renderFailure(new Headers(), error, 500, { project })).text()
 }
 
 Deno.test('a place is the innermost frame in a source of the project itself', async () => {

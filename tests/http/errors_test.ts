@@ -126,7 +126,10 @@ testSite('in development the page shows stack, source and cause', development, a
   const [hostile] = await exchange(address, toRequest('GET /throw/hostile'))
   assertEquals(hostile.status, 500)
   const [problem] = await exchange(address, toRequest('GET /throw/async', JSON_ACCEPT))
-  assertEquals(JSON.parse(problem.text), BARE)
+  const { error, ...rest } = JSON.parse(problem.text)
+  assertEquals(rest, { ...BARE, detail: 'Error: SECRET in an async handler' })
+  assertMatch(error.file, /throw\/.*kind.*\.ts$/)
+  assertEquals(error.causes[0].message, 'SECRET cause')
 })
 
 testCases('_error.ts', site, [

@@ -1,0 +1,25 @@
+import { resolve, toFileUrl } from '@std/path'
+import { TemplateError } from '../dve/mod.ts'
+import { setSourcePlace } from '../errors/source_place.ts'
+import { RouteLoadError } from '../router/load_error.ts'
+
+/** Tells of errors about a file that did not run, a view or a route, that this file is where they were: their stack is Mayfly's. */
+export function placeErrors(error: unknown): void {
+  for (let current = error, depth = 0; current instanceof Error && depth < 5; depth++) {
+    if (current instanceof TemplateError) placeTemplateError(current)
+    else if (current instanceof RouteLoadError) placeLoadError(current)
+    current = current.cause
+  }
+}
+
+/** A view that is not there has no text: then the place is that of the call that asked for it. */
+function placeTemplateError(error: TemplateError): void {
+  const { file, line, column, excerpt, reason } = error
+  if (excerpt === '' && line === 1) return
+  setSourcePlace(error, { file: toFileUrl(resolve(file)).href, line, column }, reason)
+}
+
+function placeLoadError(error: RouteLoadError): void {
+  const { file, line, column } = error
+  if (line > 0) setSourcePlace(error, { file: toFileUrl(file).href, line, column })
+}

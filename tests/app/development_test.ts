@@ -1,0 +1,180 @@
+/** What development shows when a route or a view breaks: the user's file, line and message first, to browsers and to programs. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from '@std/assert'
+import { Router, type RouterOptions } from '@mayfly/mayfly'
+import { setEnvironment } from '../environment.ts'
+import { tempSite } from '../router/temp_site.ts'
+
+const ORIGIN = 'http://mayfly.test'
+const HANDLER = 'export const GET = (ctx) => ctx.render('
+
+/** What the site of these files answers, and what it wrote on stderr. */
+interface Answers {
+  page(path: string): Promise<string>
+  problem(path: string): Promise<Problem>
+  readonly log: string[]
+}
+
+interface Problem {
+  readonly status: number
+  readonly detail?: string
+  readonly error?: {
+    readonly message: string
+    readonly file?: string
+    readonly line?: number
+    readonly source?: string
+    readonly stack: string[]
+  }
+}
+
+async function withSite(
+  files: Record<string, string>,
+  run: (answers: Answers) => Promise<void>,
+  { environment = 'development', setup, ...options }: RouterOptions & {
+    environment?: string
+    setup?: (router: Router) => void
+  } = {},
+): Promise<void> {
+  await using site = await tempSite({ 'deno.json': '{}', 'views/hello.dve': 'hello', ...files })
+  using _environment = setEnvironment({ DENO_ENV: environment })
+  using captured = captureErrors()
+  const { routesDir, root } = site
+  await using router = new Router({ routesDir, viewsDir: `${root}/views`, isolate: false, ...options })
+  setup?.(router)
+  const ask = (path: string, accept: string) =>
+    router.fetch(new Request(`${ORIGIN}${path}`, { headers: { accept } }))
+  await run({
+    page: async (path) => await (await ask(path, 'text/html')).text(),
+    problem: async (path) => await (await ask(path, 'application/json')).json(),
+    log: captured.lines,
+  })
+}
+
+/** Keeps what is written on stderr, as it would be without colours. */
+function captureErrors(): Disposable & { readonly lines: string[] } {
+  const { error } = console
+  const lines: string[] = []
+  console.error = (...parts: unknown[]) => {
+    lines.push(
+      ...parts.map((part) => typeof part === 'string' ? part : Deno.inspect(part)).join(' ').split('\n'),
+    )
+  }
+  return { lines, [Symbol.dispose]: () => void (console.error = error) }
+}
+
+/** The text of a page in the order in which it is read, without what is folded away. */
+function shownText(html: string): string {
+  return html.replace(/<style>[^]*?<\/style>|<details>[^]*?<\/details>/g, '').replace(/<[^>]+>/g, '')
+    .replaceAll('&#39;', "'").replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>')
+}
+
+Deno.test('a broken view shows its template', async () => {
+  const files = { 'views/list.dve': '<ul>\n  {{ name | }}\n</ul>\n', 'routes/list.ts': `${HANDLER}'list')\n` }
+  await withSite(files, async ({ page, problem }) => {
+    const text = shownText(await page('/list'))
+    assertMatch(
+      text,
+      /want the name of a filter\s*views\/list\.dve:2:13\s+1 \| <ul>\s+2 \|   \{\{ name \| \}\}\n\s+\|\s+\^/,
+    )
+    assert(!text.includes('src/dve'), text)
+    const { detail, error } = await problem('/list')
+    assertMatch(detail!, /^TemplateError: Cannot read expression: .*filter$/)
+    assertEquals([error!.file, error!.line, error!.source], ['views/list.dve', 2, '  {{ name | }}'])
+  })
+})
+
+Deno.test('a view that fails on its data shows the template, then what was thrown', async () => {
+  const files = {
+    'views/user.dve': 'one\n{{ user | loud }}\n',
+    'routes/user.ts': `${HANDLER}'user', { user: 7 })\n`,
+  }
+  const filters = {
+    loud(value: unknown) {
+      throw new TypeError(`${value} is not loud`)
+    },
+  }
+  await withSite(files, async ({ problem }) => {
+    const { error } = await problem('/user')
+    assertEquals([error!.file, error!.line], ['views/user.dve', 2])
+    assertMatch(error!.message, /7 is not loud/)
+  }, { filters })
+})
+
+Deno.test('a view that is not there shows the call that asked for it', async () => {
+  await withSite({ 'routes/a.ts': `// one\n${HANDLER}'helo')\n` }, async ({ problem }) => {
+    const { error } = await problem('/a')
+    assertEquals([error!.file, error!.line], ['routes/a.ts', 2])
+    assertMatch(error!.message, /"helo" is not there/)
+  })
+})
+
+Deno.test('a route that does not parse shows its own line', async () => {
+  const files = { 'routes/a.ts': 'export const GET = () => {\n  return new Response("a"\n}\n' }
+  await withSite(files, async ({ page, problem }) => {
+    const { error } = await problem('/a')
+    assertEquals([error!.file, error!.line], ['routes/a.ts', 3])
+    const text = shownText(await page('/a'))
+    assertMatch(text, /routes\/a\.ts:3:\d+/)
+    assert(!text.includes('src/router'), text)
+  })
+})
+
+Deno.test('a package that is missing names the file that imports it', async () => {
+  const files = {
+    'routes/a.ts': "import { b } from '../lib/b.ts'\nexport const GET = () => new Response(b)\n",
+    'lib/b.ts': "// one\nimport pad from 'no-such-package'\nexport const b = pad('')\n",
+  }
+  await withSite(files, async ({ problem }) => {
+    const { error } = await problem('/a')
+    assertEquals([error!.file, error!.line], ['lib/b.ts', 2])
+    assertMatch(error!.message, /no-such-package/)
+  })
+})
+
+Deno.test('what a handler throws shows the handler', async () => {
+  const files = {
+    'lib/sum.ts': 'export const sum = (list) =>\n  list.reduce((a, b) => a + b)\n',
+    'routes/a.ts': "import { sum } from '../lib/sum.ts'\nexport const GET = () => new Response(sum(null))\n",
+  }
+  await withSite(files, async ({ problem }) => {
+    const { error } = await problem('/a')
+    assertEquals([error!.file, error!.line], ['lib/sum.ts', 2])
+    assertEquals(error!.stack.length, 2)
+    assertStringIncludes(error!.stack[1], 'routes/a.ts:2:')
+  })
+})
+
+Deno.test('_error.ts and router.catch do not hide an error in development, and can be seen', async () => {
+  const files = {
+    'routes/a.ts': 'export const GET = () => { throw new Error("boom") }\n',
+    'routes/b/b.ts': 'export const GET = () => { throw new Error("boom") }\n',
+    'routes/b/_error.ts': 'export default (ctx, { status }) => ctx.send.text(`ours ${status}`)\n',
+    'routes/c.ts': 'export const GET = (ctx) => ctx.fail(409)\n',
+  }
+  const setup = (router: Router) => void router.catch((ctx) => ctx.send.text('hook'))
+  await withSite(files, async ({ page, problem }) => {
+    for (const [path, ours] of [['/a', 'hook'], ['/b/b', 'ours 500']]) {
+      const html = await page(path)
+      assertStringIncludes(html, 'boom')
+      assertEquals((await problem(path)).error!.message, 'boom')
+      const link = /href="([^"]+)"/.exec(html)![1]
+      assertEquals(await page(link), ours)
+    }
+    assertEquals(await page('/c'), 'hook', 'what a handler means is no fault')
+  }, { setup })
+  await withSite(files, async ({ page }) => {
+    assertEquals(await page('/a'), 'hook')
+    assertEquals(await page('/b/b'), 'ours 500')
+  }, { setup, environment: 'production' })
+})
+
+Deno.test('in production no client reads more than the status', async () => {
+  const files = { 'views/list.dve': '{{ name | }}\n', 'routes/list.ts': `${HANDLER}'list')\n` }
+  await withSite(files, async ({ page, problem }) => {
+    assertEquals(await problem('/list'), {
+      type: 'about:blank',
+      title: 'Internal Server Error',
+      status: 500,
+    } as Problem)
+    assert(!/list|filter|\.ts/.test(shownText(await page('/list'))))
+  }, { environment: 'production' })
+})
