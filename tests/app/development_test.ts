@@ -73,7 +73,7 @@ Deno.test('a broken view shows its template', async () => {
     const text = shownText(await page('/list'))
     assertMatch(
       text,
-      /want the name of a filter\s*views\/list\.dve:2:13\s+1 \| <ul>\s+2 \|   \{\{ name \| \}\}\n\s+\|\s+\^/,
+      /want the name of a filter\s*views\/list\.dve:2:13\s+1 \| <ul>\s+2 \| {3}\{\{ name \| \}\}\n\s+\|\s+\^/,
     )
     assert(!text.includes('src/dve'), text)
     const { detail, error } = await problem('/list')
