@@ -44,8 +44,8 @@ Deno.test("the README's project runs its test with the README's import map", asy
   }
 })
 
-Deno.test('the README is short', async () => {
-  for (const [name, most] of [['README.md', 150]] as const) {
+Deno.test('the README and the map are short', async () => {
+  for (const [name, most] of [['README.md', 150], ['ARCHITECTURE.md', 160]] as const) {
     const lines = (await Deno.readTextFile(join(ROOT, name))).split('\n').length - 1
     assert(lines < most, `${name}: ${lines} lines, want fewer than ${most}`)
   }

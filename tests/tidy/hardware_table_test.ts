@@ -3,7 +3,7 @@ import { join } from '@std/path'
 import { findFiles, ROOT } from './source_tree.ts'
 
 /** The table of what differs between kinds of KVM; its last column names the tests. */
-const DOCUMENT = 'ARCHITECTURE.md'
+const DOCUMENT = 'native/hwtest/README.md'
 const HEADING = '## Three kinds of KVM'
 
 Deno.test('every line of the table of hardware names tests or checks that exist', async () => {

@@ -1,7 +1,8 @@
 import { assert, assertEquals } from '@std/assert'
-import { readSources, roomOf, type SourceFile } from './source_tree.ts'
+import { join } from '@std/path'
+import { readSources, roomOf, ROOT, type SourceFile } from './source_tree.ts'
 
-/** Which rooms a room may import; the table in ARCHITECTURE.md says the same. */
+/** Which rooms a room may import; a test compares the table in ARCHITECTURE.md. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   app: [
     'server',
@@ -41,6 +42,16 @@ Deno.test('rooms import only what lies below them', async () => {
     }
   }
   assertEquals(wrong, [])
+})
+
+Deno.test('the table of rooms in ARCHITECTURE.md names the same imports', async () => {
+  const map = await Deno.readTextFile(join(ROOT, 'ARCHITECTURE.md'))
+  const rows = [...map.matchAll(/^\| `src\/(\w+)\/` +\|[^|]+\| +([^|]+?) +\|$/gm)]
+  const written = Object.fromEntries(
+    rows.map(([, room, names]) => [room, names === 'nothing' ? [] : names.split(', ')]),
+  )
+  const wanted = Object.fromEntries(Object.entries(ALLOWED).map(([room, names]) => [room, names.toSorted()]))
+  assertEquals(written, wanted)
 })
 
 Deno.test('no file imports itself by a detour', async () => {
