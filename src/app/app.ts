@@ -12,6 +12,7 @@ import type { StaticMount } from '../static/mount.ts'
 import type { WorkerPool } from '../worker/pool.ts'
 import type { Deadlines } from './deadlines.ts'
 import type { Endpoint } from './endpoint.ts'
+import type { FaultLog } from './fault_log.ts'
 import type { IsolatedRoutes } from './isolated_state.ts'
 import type { ResolvedOptions } from './options.ts'
 
@@ -53,6 +54,10 @@ export interface App {
   closing: boolean
   /** Errors of streams that have been reported, so that the server does not report them again. */
   readonly told: WeakSet<object>
+  /** Faults on stderr, each once. */
+  readonly faults: FaultLog
+  /** Why the routes as a whole could not be loaded again, as it was told. */
+  routesFault: string | undefined
   routes: Routes
   /** Made when the router gets ready, ended by close. */
   pool: WorkerPool | undefined

@@ -20,6 +20,7 @@ function placeTemplateError(error: TemplateError): void {
 }
 
 function placeLoadError(error: RouteLoadError): void {
-  const { file, line, column } = error
-  if (line > 0) setSourcePlace(error, { file: toFileUrl(file).href, line, column })
+  const { file, line, column, message } = error
+  const summary = message.replace(` (${file}:${line}:${column})`, '')
+  setSourcePlace(error, line > 0 ? { file: toFileUrl(file).href, line, column } : null, summary)
 }

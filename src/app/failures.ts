@@ -6,6 +6,7 @@ import { renderFailure } from '../errors/render.ts'
 import { wants } from '../events/bus.ts'
 import type { App } from './app.ts'
 import { placeErrors } from './error_places.ts'
+import { logFault } from './fault_log.ts'
 
 /**
  * Turns an error into a response: the folders' `_error.ts` from the inside out, then the hook of `router.catch`, then the
@@ -62,7 +63,7 @@ async function askHandlers(
       const handled = ctx.method === 'GET' ? toHandledAddress(ctx.url) : undefined
       return answerDefault(app, ctx, error, status, handled)
     } catch (nested) {
-      console.error(`mayfly: an error handler failed on ${ctx.method} ${ctx.pathname}\n`, nested)
+      logFault(app.faults, `an error handler failed on ${ctx.method} ${ctx.pathname}`, nested, app.project)
     }
   }
   return answerDefault(app, ctx, error, status, undefined)
@@ -83,8 +84,9 @@ function withErrorHeaders(response: Response, error: unknown): Response {
   return result
 }
 
-/** An unexpected error that no listener and no hook would see goes to stderr. */
+/** An unexpected error that no listener and no hook would see goes to stderr; in development one that a hook sees too. */
 function reportUnseen(app: App, ctx: RequestContext, error: unknown): void {
-  if (app.errorHook !== undefined || wants(app.bus, 'request:error')) return
-  console.error(`mayfly: ${ctx.method} ${ctx.pathname} failed\n`, error)
+  const isSeen = app.errorHook !== undefined && !app.development
+  if (isSeen || wants(app.bus, 'request:error')) return
+  logFault(app.faults, `${ctx.method} ${ctx.pathname} failed`, error, app.project)
 }

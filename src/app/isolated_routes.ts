@@ -26,6 +26,7 @@ import { type Group, type IsolatedRoute, planGroups } from '../isolate/program.t
 import { recordSample, takeSample } from '../isolate/warmup_recorder.ts'
 import type { LoadedRoute, RouteTable } from '../router/load.ts'
 import type { App } from './app.ts'
+import { noteNews } from './fault_log.ts'
 import { toHooks } from './isolated_events.ts'
 import { openLater } from './isolated_retry.ts'
 import { noIsolatedRoutes } from './isolated_state.ts'
@@ -303,4 +304,5 @@ function fail(app: App, isolation: Isolation, { file, pattern }: IsolatedRoute, 
   const kind = ran ? 'reload:error' : 'route:error'
   if (wants(app.bus, kind)) emit(app.bus, kind, { file, pattern, error })
   else console.error(`mayfly: ${error.message}`)
+  noteNews(app.faults, error, app.project)
 }

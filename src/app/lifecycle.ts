@@ -7,6 +7,7 @@ import { findProject } from '../isolate/project.ts'
 import { openVirtualMachines } from '../isolate/virtual_machines.ts'
 import { closeRecorder, createRecorder } from '../isolate/warmup_recorder.ts'
 import { loadRoutes, type RouteTable } from '../router/load.ts'
+import { RouteLoadError } from '../router/load_error.ts'
 import type { RouteNotice } from '../router/notice.ts'
 import { startHotReload, stopHotReload } from '../router/watch.ts'
 import { serveFile } from '../static/serve_file.ts'
@@ -14,6 +15,8 @@ import { createPool } from '../worker/pool.ts'
 import type { App } from './app.ts'
 import { createDeadlines } from './deadlines.ts'
 import { isDevelopment } from './environment.ts'
+import { placeErrors } from './error_places.ts'
+import { createFaultLog, flushFaults, logFault, logNews } from './fault_log.ts'
 import { closeIsolated, setIsolatedTable, startIsolated } from './isolated_routes.ts'
 import { noIsolatedRoutes } from './isolated_state.ts'
 import type { ResolvedOptions } from './options.ts'
@@ -51,6 +54,8 @@ export function createApp(options: ResolvedOptions): App {
     serving: false,
     closing: false,
     told: new WeakSet(),
+    faults: createFaultLog(),
+    routesFault: undefined,
     routes: noRoutes(),
     pool: undefined,
     isolated: noIsolatedRoutes(),
@@ -104,6 +109,7 @@ export async function prepareApp(app: App, watch: boolean): Promise<void> {
 }
 
 function swapRoutes(app: App, table: RouteTable): void {
+  app.routesFault = undefined
   app.routes = toRoutes(app, table)
   setIsolatedTable(app, table)
 }
@@ -113,6 +119,7 @@ export async function closeApp(app: App): Promise<void> {
   for (const cut of [...app.host.streams]) cut()
   if (app.hotReload !== undefined) await stopHotReload(app.hotReload)
   app.hotReload = undefined
+  flushFaults(app.faults)
   app.plainJsx?.close()
   app.plainJsx = null
   await closeIsolated(app)
@@ -178,7 +185,7 @@ export function notify(app: App, notice: RouteNotice): void {
   const pattern = notice.pattern === '' ? undefined : notice.pattern
   if (kind === 'route:error' || kind === 'reload:error') {
     if (wants(app.bus, kind)) emit(app.bus, kind, { file, pattern, error })
-    else console.error(`mayfly: ${error?.message}`)
+    else tellLoadError(app, error)
   } else if (kind === 'route:skipped') {
     emit(app.bus, kind, { file, pattern, reason })
   } else {
@@ -186,10 +193,19 @@ export function notify(app: App, notice: RouteNotice): void {
   }
 }
 
+/** Tells why files do not load. What the folder as a whole is told for is the same at each save: once is enough until it loads again. */
+function tellLoadError(app: App, error: Error | undefined): void {
+  placeErrors(error)
+  if (error instanceof RouteLoadError) return logNews(app.faults, error, app.project)
+  if (app.routesFault === error?.message) return
+  app.routesFault = error?.message
+  console.error(`mayfly: ${error?.message}`)
+}
+
 /** A body that the application made and that broke; one of `ctx.send` was told of already. */
 export function reportBrokenBody(app: App, error: unknown): void {
   if (typeof error === 'object' && error !== null && app.told.has(error)) return
-  console.error('mayfly: the body of a response broke\n', error)
+  logFault(app.faults, 'the body of a response broke', error, app.project)
 }
 
 /** A response whose headers are out can only break off; what broke it must not get lost. */
@@ -197,7 +213,7 @@ function reportBrokenStream(app: App, state: RequestState, error: unknown): void
   state.error = error
   if (typeof error === 'object' && error !== null) app.told.add(error)
   if (!wants(app.bus, 'request:error')) {
-    console.error(`mayfly: the stream of ${state.method} ${state.pathname} broke\n`, error)
+    logFault(app.faults, `the stream of ${state.method} ${state.pathname} broke`, error, app.project)
     return
   }
   const sent = new Response(null, { status: 200 })

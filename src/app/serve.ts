@@ -5,6 +5,7 @@ import { watchProcessErrors } from '../server/process_errors.ts'
 import { watchSignals } from '../server/signals.ts'
 import type { App } from './app.ts'
 import { expireAll, hasUploads } from './deadlines.ts'
+import { logFault } from './fault_log.ts'
 import { closeApp, prepareApp, reportBrokenBody } from './lifecycle.ts'
 import { handle } from './pipeline.ts'
 
@@ -27,7 +28,7 @@ export async function serveApp(app: App, given: number | ServeOptions | undefine
     )
     release.push(watchSignals(stopped.resolve))
     release.push(watchProcessErrors((origin, error) => {
-      console.error(`mayfly: ${origin}\n`, error)
+      logFault(app.faults, origin, error, app.project)
       if (wants(app.bus, 'process:error')) emit(app.bus, 'process:error', { origin, error })
     }))
     const onAbort = () => stopped.resolve('signal')

@@ -3,6 +3,7 @@ import { HttpError } from '../errors/http_error.ts'
 import type { App } from './app.ts'
 import { clearDeadline, setDeadline } from './deadlines.ts'
 import { answerError } from './failures.ts'
+import { logFault } from './fault_log.ts'
 
 /**
  * The response, or 504 when it does not come in time, or 408 when the client's body still does not, or 503 when the server
@@ -34,7 +35,7 @@ export function withDeadline(app: App, ctx: RequestContext, pending: Promise<Res
     }, (error) => {
       // Nothing in the pipeline rejects unless it has a bug; the request must be answered even then.
       clearDeadline(app.deadlines, deadline)
-      console.error(`mayfly: ${ctx.method} ${ctx.pathname} could not be answered\n`, error)
+      logFault(app.faults, `${ctx.method} ${ctx.pathname} could not be answered`, error, null)
       resolve(new Response(null, { status: 500 }))
     })
   })

@@ -5,6 +5,8 @@ import type { RenderOptions } from '../context/types.ts'
 import { Engine } from '../dve/mod.ts'
 import { emit, type EventBus, wants } from '../events/bus.ts'
 import type { App } from './app.ts'
+import { placeErrors } from './error_places.ts'
+import { logNews } from './fault_log.ts'
 import type { ResolvedOptions } from './options.ts'
 
 const HTML_INIT = { headers: { 'content-type': 'text/html; charset=utf-8' } }
@@ -56,7 +58,9 @@ export function renderView(
 export function refreshViews(app: App, paths: readonly string[]): void {
   for (const path of paths) {
     for (const error of app.engine?.refresh(path) ?? []) {
-      if (!wants(app.bus, 'view:error')) console.error(`mayfly: ${error.message}`)
+      if (wants(app.bus, 'view:error')) continue
+      placeErrors(error)
+      logNews(app.faults, error, app.project)
     }
   }
 }

@@ -24,6 +24,11 @@ export function setSourcePlace(error: Error, place: SourcePlace | null, summary?
   if (summary !== undefined) summaries.set(error, summary)
 }
 
+/** The place that was told: null for none, undefined where nothing was told. */
+export function placeSet(error: Error): SourcePlace | null | undefined {
+  return places.get(error)
+}
+
 /** The message without what the place shows, where that was told. */
 export function summaryOf(error: Error): string | undefined {
   return summaries.get(error)
@@ -67,6 +72,13 @@ export function ownFrames(error: Error, project: string): string[] {
   const root = toFileUrl(`${project}/`).href
   const toShown = (line: string) => line.trim().replace(root, '').replace(/\?mayfly=\d+/, '')
   return stackLines(error).filter((line) => isOwnFrame(line, root)).map(toShown)
+}
+
+/** The frames of an error's stack that are neither Mayfly's own nor Deno's. */
+export function stackFrames(error: Error): string[] {
+  return stackLines(error).map((line) => line.trim()).filter((line) =>
+    line.startsWith('at ') && !line.includes(OWN_SOURCES) && !line.includes('(ext:')
+  )
 }
 
 /** The lines behind the message, which may hold lines that look like frames. */

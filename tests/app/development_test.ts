@@ -33,7 +33,7 @@ async function withSite(
     environment?: string
     setup?: (router: Router) => void
   } = {},
-): Promise<void> {
+): Promise<readonly string[]> {
   await using site = await tempSite({ 'deno.json': '{}', 'views/hello.dve': 'hello', ...files })
   using _environment = setEnvironment({ DENO_ENV: environment })
   using captured = captureErrors()
@@ -47,6 +47,8 @@ async function withSite(
     problem: async (path) => await (await ask(path, 'application/json')).json(),
     log: captured.lines,
   })
+  await router.close()
+  return captured.lines
 }
 
 /** Keeps what is written on stderr, as it would be without colours. */
@@ -165,6 +167,56 @@ Deno.test('_error.ts and router.catch do not hide an error in development, and c
     assertEquals(await page('/a'), 'hook')
     assertEquals(await page('/b/b'), 'ours 500')
   }, { setup, environment: 'production' })
+})
+
+Deno.test('a fault is one line with its place, and repeats are counted', async () => {
+  const files = {
+    'routes/a.ts': 'export const GET = () => {\n  throw new TypeError(`no user ${Math.random()}`)\n}\n',
+    'routes/b.ts': 'export const GET = (\n',
+    'views/c.dve': '{{ name | }}\n',
+    'routes/c.ts': `${HANDLER}'c')\n`,
+  }
+  for (const environment of ['development', 'production']) {
+    const said: string[] = []
+    await withSite(files, async ({ page, log }) => {
+      for (let turn = 0; turn < 50; turn++) for (const path of ['/a', '/b', '/c']) await page(path)
+      // Below the line production keeps the stack.
+      said.push(
+        ...log.splice(0).filter((line) => environment === 'development' || !line.startsWith('    at ')),
+      )
+    }, { environment })
+    assertEquals(said.length, 3, said.join('\n'))
+    assertMatch(said[0], /^mayfly: load route '.*routes\/b\.ts': .*\(.*routes\/b\.ts:\d+:\d+\)$/)
+    assertMatch(said[1], /^mayfly: GET \/a failed: TypeError: no user 0\.\d+ \(.*routes\/a\.ts:2:9\)$/)
+    assertMatch(said[2], /^mayfly: GET \/c failed: Cannot read expression: .* \(.*views\/c\.dve:1:11\)$/)
+  }
+})
+
+Deno.test('the end of a site tells how often its faults came again', async () => {
+  const log = await withSite(
+    { 'routes/a.ts': 'export const GET = () => { throw "no" }\n' },
+    async ({ page }) => {
+      for (let turn = 0; turn < 5; turn++) await page('/a')
+    },
+  )
+  assertEquals(log, [
+    'mayfly: GET /a failed: "no" was thrown',
+    'mayfly: GET /a failed: "no" was thrown (4 times more)',
+  ])
+})
+
+Deno.test('what is thrown cannot write to the terminal, nor break the log', async () => {
+  const files = {
+    'routes/a.ts': 'export const GET = () => { throw new Error("\\x1b[2J") }\n',
+    'routes/b.ts': 'export const GET = () => { throw { get name() { throw 1 }, toString() { throw 2 } } }\n',
+    'routes/c.ts':
+      'export const GET = () => { throw Object.defineProperty(new Error(), "message", { get() { throw 1 } }) }\n',
+  }
+  const log = await withSite(files, async ({ page }) => {
+    for (const path of ['/a', '/b', '/c']) await page(path)
+  })
+  assert(log.every((line) => !line.includes('\x1b')), log.join('\n'))
+  assertMatch(log.at(-1)!, /GET \/c failed: what was thrown throws when it is looked at/)
 })
 
 Deno.test('in production no client reads more than the status', async () => {
