@@ -1,13 +1,25 @@
 /**
  * One package of `tests/packages`, measured: its handler plain in a warm process, isolated with a warm-up of its own inputs, and isolated
- * with the default warm-up, in turns. Prints a line of {@link PackageTimes}. Runs under the packages' `deno.json`.
+ * with the default warm-up, in turns. Each in a tight loop: a core that slept between requests is two to three times slower at first,
+ * plain or not. Prints a line of {@link PackageTimes}. Runs under the packages' `deno.json`.
  */
-import { deadline } from '@std/async'
 import { fromFileUrl } from '@std/path'
-import type { Input } from '../../tests/packages/input.ts'
+import { Bases } from '../../src/isolate/base.ts'
+import { bootWarm } from '../../src/isolate/boot.ts'
+import { toGuestFrame } from '../../src/isolate/context_to_guest.ts'
+import { buildLibrary } from '../../src/isolate/ffi/build.ts'
+import { NativeLibrary } from '../../src/isolate/ffi/library.ts'
+import { NativePool } from '../../src/isolate/ffi/native_pool.ts'
+import type { NativeProgram } from '../../src/isolate/ffi/native_program.ts'
+import { planPrograms } from '../../src/isolate/program.ts'
+import { decodeResponse } from '../../src/isolate/response_frame.ts'
+import { HEADER_MAX } from '../../src/isolate/wire.ts'
+import { METHODS } from '../../src/router/methods.ts'
+import { type Input, toRequest } from '../../tests/packages/input.ts'
 import { findKnown } from '../../tests/packages/known.ts'
-import { openSite, readInputs, type Site } from '../../tests/packages/sites.ts'
+import { importHandler, makeFolder, readInputs, writeRoute } from '../../tests/packages/sites.ts'
 import { median } from '../statistics.ts'
+import { createHost, toContext } from './context.ts'
 import type { PlainTimes } from './plain.ts'
 
 /** Medians of a request for each input, in microseconds; a list holds one for each round. */
@@ -22,56 +34,89 @@ export interface PackageTimes {
   readonly ready: Readonly<Record<'warm' | 'unasked', { readonly bootMs: number; readonly settled: boolean }>>
 }
 
-/** A program that is not warm by then is an error. */
-const WARM_MS = 120_000
 const CONFIG = fromFileUrl(new URL('../../tests/packages/deno.json', import.meta.url))
 const PLAIN = fromFileUrl(new URL('./plain.ts', import.meta.url))
+/** Longest request, and longest answer, for the look at its bytes. */
+const TIMEOUT_MS = 20_000
+const ANSWER = { header: HEADER_MAX, body: 64 << 20 }
 
-/** A site and what its machines say of the last request. */
-interface Measured {
-  readonly site: Site
-  readonly ready: { bootMs: number; settled: boolean }
-  /** Of the last request. */
-  runMicros: number
+/** What a client of the Web sends, none of the warm-up's. */
+const CLIENT = {
+  host: 'shop.example',
+  'user-agent': 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:150.0) Gecko/20100101 Firefox/150.0',
+  accept: '*/*',
+  'accept-encoding': 'gzip, deflate, br, zstd',
+  'accept-language': 'de,en;q=0.7',
 }
 
-/** Opens the handler isolated and waits until it is warm: its machines answer before. */
-async function open(name: string, inputs: readonly Input[], chosen: boolean): Promise<Measured> {
-  const site = await openSite('deno', [name], chosen ? { inputs: { [name]: inputs } } : {})
-  const measured: Measured = { site, ready: { bootMs: 0, settled: true }, runMicros: 0 }
-  const warm = Promise.withResolvers<void>()
-  site.router.on('isolate:ready', ({ metadata }) => {
-    Object.assign(measured.ready, { bootMs: metadata.bootMs, settled: metadata.settled })
-    if (metadata.warm !== false) warm.resolve()
-  })
-  site.router.on('isolate:complete', ({ metadata }) => void (measured.runMicros = metadata.runMicros ?? 0))
-  await site.ask(name, inputs[0])
-  await deadline(warm.promise, WARM_MS)
-  return measured
+/** What runs machines here. */
+interface Machines {
+  readonly library: NativeLibrary
+  readonly bases: Bases
+  /** Asks once; times are taken in forks of the program's own. */
+  readonly pool: NativePool
 }
 
-async function ask(
-  measured: Measured,
+/** A program that is warm, and the frames of the inputs. */
+interface Isolated {
+  readonly native: NativeProgram
+  readonly ready: PackageTimes['ready']['warm']
+  readonly frames: readonly Uint8Array<ArrayBuffer>[]
+  /** Status and base64 of the body, for each input. */
+  readonly answers: readonly string[]
+}
+
+async function openMachines(): Promise<Machines> {
+  const library = NativeLibrary.open(await buildLibrary())
+  const coreFiles = () => Promise.reject(new Error('Cannot load core: only stock Deno is measured'))
+  const pool = new NativePool(library, { workers: 1, queue: 1 })
+  return { library, bases: new Bases(library, coreFiles), pool }
+}
+
+/** Boots the handler's program until it is warm: by its inputs, or with the default requests. */
+async function boot(
+  { library, bases, pool }: Machines,
   name: string,
   inputs: readonly Input[],
-  ms: number,
-): Promise<PlainTimes> {
-  const times = inputs.map((): number[] => [])
-  const answers = inputs.map(() => '')
-  for (const end = performance.now() + ms; performance.now() < end;) {
-    for (const [index, input] of inputs.entries()) {
-      measured.runMicros = 0
-      const { status, body, error } = await measured.site.ask(name, input)
-      // The event comes when the machine is clean again, which may be after the answer.
-      for (let turn = 0; measured.runMicros === 0 && turn < 1000; turn++) {
-        await new Promise((next) => setTimeout(next))
-      }
-      if (error !== undefined) throw new Error(`Cannot measure ${name}, input ${index}: ${error}`)
-      times[index].push(measured.runMicros)
-      answers[index] = `${status} ${body}`
+  chosen: boolean,
+): Promise<Isolated> {
+  const folder = await makeFolder()
+  try {
+    const path = await writeRoute(folder, 'deno', name, chosen ? { inputs: { [name]: inputs } } : {})
+    const exported = await importHandler(name)
+    const route = {
+      file: name,
+      path,
+      pattern: `/${name}`,
+      methods: METHODS.filter((method) => method in exported),
+      mount: 'default' in exported,
     }
+    const { programs: [plan], failures } = await planPrograms([route])
+    if (plan === undefined) throw failures[0].error
+    const base = await bases.hold(plan)
+    const { native, bootMs, settled } = await bootWarm(library, base.native, plan)
+    const host = createHost()
+    const frames = await Promise.all(inputs.map((input) => {
+      const request = toRequest(name, { ...input, headers: { ...CLIENT, ...input.headers } })
+      const handler = plan.handlers.findIndex(({ method }) => method === null || method === request.method)
+      return toGuestFrame(toContext(host, request), handler)
+    }))
+    const answers: string[] = []
+    for (const frame of frames) {
+      const { frame: answer, reset } = await pool.submit(native, frame, { timeoutMs: TIMEOUT_MS })
+      await reset.over()
+      const { head: { status, error }, body } = decodeResponse(answer, ANSWER)
+      answers.push(error === undefined ? `${status} ${body.toBase64()}` : `${error.name}: ${error.message}`)
+    }
+    return { native, ready: { bootMs, settled }, frames, answers }
+  } finally {
+    await Deno.remove(folder, { recursive: true })
   }
-  return { micros: times.map((list) => median(list)!), answers }
+}
+
+/** Medians of a request for each input, which share the time. */
+function time({ native, frames }: Isolated, ms: number): number[] {
+  return frames.map((frame) => median(native.time(frame, ms / frames.length))!)
 }
 
 /** The plain handler in its process; the returned function measures for so many milliseconds. */
@@ -124,39 +169,33 @@ async function measurePackage(name: string, rounds: number, ms: number): Promise
   const all = await readInputs(name)
   const chosen = all.map((_, index) => index).filter((index) => findKnown(name, 'deno', index) === undefined)
   const inputs = chosen.map((index) => all[index])
-  const warm = await open(name, inputs, true)
-  const unasked = await open(name, inputs, false)
-  const plain = await startPlain(name, chosen)
-  try {
-    const seen: { plain: number[][]; warm: number[][]; unasked: number[][] } = {
-      plain: [],
-      warm: [],
-      unasked: [],
-    }
-    for (let round = -1; round < rounds; round++) {
-      const turns = {
-        plain: await plain.measure(ms),
-        warm: await ask(warm, name, inputs, ms),
-        unasked: await ask(unasked, name, inputs, ms),
-      }
-      for (const kind of ['warm', 'unasked'] as const) {
-        const wrong = turns[kind].answers.findIndex((answer, index) => answer !== turns.plain.answers[index])
-        if (wrong !== -1) {
-          throw new Error(
-            `Cannot measure ${name}, input ${wrong}: its answer is not the plain one's (${kind})`,
-          )
-        }
-      }
-      // The first round fills caches.
-      if (round === -1) continue
-      for (const kind of ['plain', 'warm', 'unasked'] as const) seen[kind].push([...turns[kind].micros])
-    }
-    return { name, ...seen, ready: { warm: warm.ready, unasked: unasked.ready } }
-  } finally {
-    await plain.close()
-    await warm.site.close()
-    await unasked.site.close()
+  const machines = await openMachines()
+  const isolated = {
+    warm: await boot(machines, name, inputs, true),
+    unasked: await boot(machines, name, inputs, false),
   }
+  const plain = await startPlain(name, chosen)
+  const seen: Record<'plain' | keyof typeof isolated, number[][]> = { plain: [], warm: [], unasked: [] }
+  for (let round = -1; round < rounds; round++) {
+    const { micros, answers } = await plain.measure(ms)
+    for (const kind of ['warm', 'unasked'] as const) {
+      const own = isolated[kind].answers
+      const wrong = own.findIndex((answer, index) => answer !== answers[index])
+      if (wrong !== -1) {
+        throw new Error(
+          `Cannot measure ${name}, input ${wrong}: its answer is not the plain one's (${kind}): ${
+            own[wrong]
+          }`,
+        )
+      }
+      const times = time(isolated[kind], ms)
+      // The first round fills caches.
+      if (round !== -1) seen[kind].push(times)
+    }
+    if (round !== -1) seen.plain.push([...micros])
+  }
+  await plain.close()
+  return { name, ...seen, ready: { warm: isolated.warm.ready, unasked: isolated.unasked.ready } }
 }
 
 if (import.meta.main) {

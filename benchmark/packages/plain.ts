@@ -4,14 +4,12 @@
  *
  * A call is what a machine does for a request too: the context, the handler, and the bytes of its answer.
  */
-import { createBus } from '../../src/events/bus.ts'
-import { RequestContext } from '../../src/context/context.ts'
 import { applyPending } from '../../src/context/headers.ts'
-import type { ContextHost } from '../../src/context/state.ts'
 import type { Handler } from '../../src/context/types.ts'
 import { type Input, toRequest } from '../../tests/packages/input.ts'
 import { importHandler } from '../../tests/packages/sites.ts'
 import { median } from '../statistics.ts'
+import { createHost, toContext } from './context.ts'
 
 /** For each input the median of a call in microseconds, and the answer. */
 export interface PlainTimes {
@@ -21,23 +19,7 @@ export interface PlainTimes {
 }
 
 const WARM_UP_MS = 2000
-const PATH = /^[^/]*\/\/[^/]*([^?]*)/
-
 type Call = (request: Request) => Response | Promise<Response>
-
-function createHost(): ContextHost {
-  return {
-    bus: createBus(),
-    maxBodyBytes: 1 << 20,
-    isTrustedProxy: () => false,
-    worker: undefined,
-    render: () => Promise.reject(new Error('Cannot render: there are no views')),
-    sendFile: () => Promise.reject(new Error('Cannot send a file: there are none')),
-    streams: new Set(),
-    streamFailed: () => {},
-    sockets: new Set(),
-  }
-}
 
 /** What a route file exports as a function of a request. */
 function toCall(module: Readonly<Record<string, unknown>>, method: string): Call {
@@ -46,8 +28,7 @@ function toCall(module: Readonly<Record<string, unknown>>, method: string): Call
   const handler = module[method] as Handler
   const host = createHost()
   return async (request) => {
-    const { url } = request
-    const ctx = new RequestContext(host, request, undefined, method, url, PATH.exec(url)![1])
+    const ctx = toContext(host, request)
     const response = await handler(ctx)
     applyPending(ctx, response.headers, false)
     return response

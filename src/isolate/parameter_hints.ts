@@ -30,13 +30,21 @@ const NAMES: readonly (readonly [kind: ParameterKind, name: RegExp])[] = [
 
 /** For each client of the warm-up, and for the probe: values that can be told from a user's where their kind allows. Numbers are small: work grows with them. */
 const SAMPLES: Readonly<Record<Exclude<ParameterKind, 'text'>, readonly string[]>> = {
-  number: ['9', '27', '6', '8.7', '5'],
-  date: ['1987-06-27', '1987-06-27T09:27:06Z', '1987-06-28', '1987-09-27T06:27:00+02:00', '2001-02-03'],
+  number: ['9', '27', '6', '8.7', '62', '5'],
+  date: [
+    '1987-06-27',
+    '1987-06-27T09:27:06Z',
+    '1987-06-28',
+    '1987-09-27T06:27:00+02:00',
+    '1987-09-27',
+    '2001-02-03',
+  ],
   email: [
     'a@warmup.example',
     'b.c@warmup.example',
     'd@warmup.example',
     'e+f@warmup.example',
+    'h@warmup.example',
     'g@probe.example',
   ],
   url: [
@@ -44,9 +52,10 @@ const SAMPLES: Readonly<Record<Exclude<ParameterKind, 'text'>, readonly string[]
     'https://warmup.example/a?b=927687',
     'http://warmup.example:8080/#a',
     '/warmup/grüße',
+    'https://warmup.example:8443/c',
     'https://probe.example/',
   ],
-  locale: ['en', 'en-US', 'de', 'fr', 'it'],
+  locale: ['en', 'en-US', 'de', 'fr', 'es', 'it'],
 }
 
 /** What the text of a route file tells of its parameters, by name; of those of whom it tells nothing their name does. */

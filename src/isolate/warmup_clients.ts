@@ -82,6 +82,8 @@ export const CLIENTS: readonly Client[] = [
     value: 'warm up, grüße, 漢字 🐝',
     left: { state: {}, pending: LEFT_HEADERS },
   },
+  // As `router.fetch(new Request(url))` asks, without any header.
+  { origin: 'http://localhost', headers: [], remote: false, id: 'warmup-5', value: 'warmup' },
 ]
 
 /** A client of none of the warm-up's requests, who looks for what these left behind. */

@@ -9,7 +9,7 @@ function samples(source: string, name: string): string[] {
 }
 
 Deno.test('a parameter has the kind that the source shows, else that of its name', () => {
-  const numbers = ['9', '27', '6', '8.7', '5']
+  const numbers = ['9', '27', '6', '8.7', '62', '5']
   assertEquals(samples("Number(ctx.get.query('points'))", 'points'), numbers)
   assertEquals(samples('parseInt(url.searchParams.get("points") ?? "", 10)', 'points'), numbers)
   assertEquals(samples('', 'page'), numbers)
@@ -18,7 +18,7 @@ Deno.test('a parameter has the kind that the source shows, else that of its name
     for (const value of samples('', name)) assert(!Number.isNaN(Date.parse(value)), value)
   }
   for (const value of samples('', 'url')) assert(URL.canParse(value, 'https://a'), value)
-  assertEquals(samples('', 'name'), new Array(5).fill('text'))
+  assertEquals(samples('', 'name'), new Array(CLIENTS.length + 1).fill('text'))
 })
 
 Deno.test('values that stand in the source are asked for, by one client each', () => {
@@ -26,8 +26,8 @@ Deno.test('values that stand in the source are asked for, by one client each', (
     const b = ctx.get.query("by") ?? 'name'; if (ctx.get.query("by") !== "size") return
     const c = ctx.get.query('parts') ?? 10`
   assertEquals(samples(source, 'locale').slice(1, 4), ['en-US', 'de', 'de'])
-  assertEquals(samples(source, 'by'), ['text', 'text', 'size', 'name', 'text'])
-  assertEquals(samples(source, 'parts'), ['9', '27', '6', '10', '5'])
+  assertEquals(samples(source, 'by'), ['text', 'text', 'size', 'name', 'text', 'text'])
+  assertEquals(samples(source, 'parts'), ['9', '27', '6', '10', '62', '5'])
 })
 
 Deno.test('the probe asks for what no client asks for, but for what stands in the source', () => {

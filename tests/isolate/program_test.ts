@@ -38,7 +38,7 @@ Deno.test('each file is a program of its own, or all files of a group are; a bro
       ['j.ts', 'ProgramError'],
     ])
     assertStringIncludes(failures[0].error.message, '(e.ts:1:')
-    assertEquals(programs[0].warmup.map(({ count }) => count), [250, 250, 250, 250, 2, 1, 1, 1])
+    assertEquals(programs[0].warmup.map(({ count }) => count), [200, 200, 200, 200, 200, 1, 1, 1, 1, 1])
   })
 })
 
@@ -105,11 +105,11 @@ Deno.test('warm-up frames run through their handlers', async () => {
       export async function POST(ctx) { return ctx.send.json(await ctx.get.json()) }`,
   }
   await withGuest(files, async (guest) => {
-    assertEquals(guest.program.warmup.map(({ count }) => count), new Array(8).fill(250))
+    assertEquals(guest.program.warmup.map(({ count }) => count), new Array(10).fill(200))
     for (const { frame } of guest.program.warmup) {
       assertEquals(decodeResponse(await exchange(guest, frame), WIDEST).head.status, 200)
     }
-    assertEquals((await ask(guest, {})).text, '["1","1","1","1",null]')
+    assertEquals((await ask(guest, {})).text, '["1","1","1","1","1",null]')
   })
 })
 

@@ -1,3 +1,4 @@
+import { CLIENTS } from '../../src/isolate/warmup_clients.ts'
 import { assertEquals, assertRejects, assertStringIncludes } from '@std/assert'
 import { join } from '@std/path'
 import { ProgramError } from '../../src/isolate/compiler.ts'
@@ -19,7 +20,7 @@ Deno.test('a route names the file of its warm-up; what changes there changes the
       return programs[0]
     }
     const first = await plan()
-    assertEquals(first.warmup.length, 4)
+    assertEquals(first.warmup.length, CLIENTS.length)
     assertEquals(
       first.warmup.every(({ frame }) => new TextDecoder().decode(frame).includes('/a?b=1\t')),
       true,

@@ -92,10 +92,10 @@ Deno.test("planWarmup asks an app for its mount and for the routes that its sour
   const planned = plan('/app', [null], 1000, { ...NO_HINTS, routes })
   const paths = planned.map(({ method, path, count }) => `${method} ${path.split('?')[0]} ${count}`)
   assertEquals(paths.filter((_, index) => index % CLIENTS.length === 0), [
-    'GET /app 63',
-    'GET /app/users/927687 63',
-    'POST /app/echo 63',
-    'GET /app/files/927687 63',
+    'GET /app 50',
+    'GET /app/users/927687 50',
+    'POST /app/echo 50',
+    'GET /app/files/927687 50',
   ])
   assertEquals(
     planned.filter(({ method }) => method === 'POST').map(({ body }) => body)[0],

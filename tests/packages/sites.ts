@@ -3,6 +3,7 @@
  *
  * Runs under this folder's `deno.json`, which knows the packages.
  */
+import { fromFileUrl } from '@std/path'
 import { type IsolateRuntime, Router } from '@mayfly/mayfly'
 import { type Input, toRequest, toWarmup } from './input.ts'
 
@@ -63,16 +64,18 @@ export async function readInputs(name: string): Promise<readonly Input[]> {
   return inputs
 }
 
+/** A folder for routes, beside the handlers: what they import is found there. */
+export async function makeFolder(): Promise<string> {
+  return await Deno.makeTempDir({ dir: fromFileUrl(new URL('..', HANDLERS)), prefix: '.routes-' })
+}
+
 /** Opens the named handlers in one mode; the routes lie beside the handlers, in a folder that `close` removes. */
 export async function openSite(
   mode: Mode,
   names: readonly string[],
   options: SiteOptions = {},
 ): Promise<Site> {
-  const folder = await Deno.makeTempDir({
-    dir: new URL('.', HANDLERS.href + '../').pathname,
-    prefix: '.routes-',
-  })
+  const folder = await makeFolder()
   let router: Router | undefined
   const errors: unknown[] = []
   try {
@@ -112,22 +115,22 @@ export async function openSite(
   }
 }
 
-async function writeRoute(
+/** Writes the route of a handler into the folder: its own text, with the value of `isolated` for that mode. Gives its path. */
+export async function writeRoute(
   folder: string,
   mode: Mode,
   name: string,
-  { inputs = {}, warmup = 1000 }: SiteOptions,
-): Promise<void> {
+  { inputs = {}, warmup = 1000 }: SiteOptions = {},
+): Promise<string> {
   const file = await fileOf(name)
   const text = await Deno.readTextFile(file)
   const chosen = inputs[name]?.map((input) => toWarmup(name, input))
   const may = ['cookies', 'headers:*']
   const isolated = { timeoutMs: TIMEOUT_MS, warmup: chosen ?? warmup, may }
   const more = mode === 'plain' ? '' : `\nexport const isolated = ${JSON.stringify(isolated, null, 2)}\n`
-  await Deno.writeTextFile(
-    `${folder}/${name}${file.href.endsWith('x') ? '.tsx' : '.ts'}`,
-    text + more,
-  )
+  const path = `${folder}/${name}${file.href.endsWith('x') ? '.tsx' : '.ts'}`
+  await Deno.writeTextFile(path, text + more)
+  return path
 }
 
 async function fileOf(name: string): Promise<URL> {

@@ -26,6 +26,8 @@ mod warmup;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mayfly_pool::{WarmupRequest, time_request};
+
 use abi::{Fault, Status, bytes_in, bytes_out, count, exports, fault};
 use layout::{CHECK, Completion, KEEP, LINE_SHIFT, Part, Pointers, Reset};
 use pool::{Request, TicketPool};
@@ -96,6 +98,32 @@ exports! {
         let answer = PROGRAMS.get(program)?.answer(index)?;
         // SAFETY: the caller's promise.
         unsafe { bytes_out(&answer, bytes, capacity) }
+    }
+
+    /// Runs a request again and again in one fork, for benchmarks: for so long, or until the times of its runs fill the capacity. Each
+    /// is 8 bytes, little-endian nanoseconds from frame to answer; none may take over 20 s. Gives the count of runs.
+    fn mayfly_program_time(
+        program: i32,
+        frame: *const u8,
+        length: u32,
+        time_ms: u32,
+        times: *mut u8,
+        capacity: u32,
+    ) {
+        let program = PROGRAMS.get(program)?.program()?;
+        // SAFETY: the caller's promise.
+        let frame = unsafe { bytes_in(frame, length) }?.to_vec();
+        let request = WarmupRequest {
+            timeout_ns: 20_000_000_000,
+            ..WarmupRequest::new(frame)
+        };
+        let time = Duration::from_millis(time_ms.into());
+        let runs = time_request(&program, &request, time, capacity as usize / 8)
+            .map_err(|e| fault(Status::System, format!("time a request: {e}")))?;
+        let bytes: Vec<u8> = runs.iter().flat_map(|ns| ns.to_le_bytes()).collect();
+        // SAFETY: the caller's promise.
+        unsafe { bytes_out(&bytes, times, capacity) }?;
+        Ok(count(runs.len()))
     }
 
     /// Forgets a program; its memory goes with its last machine and request. A second time does nothing.

@@ -52,4 +52,4 @@ pub use program::{BootReport, Load, Loading, Program, Warmup, WarmupRequest};
 pub use queue::Refused;
 pub use running::{Event, Running};
 pub use spec::{BootError, Limits, Spec};
-pub use trial::{Trial, try_out};
+pub use trial::{Trial, time_request, try_out};

@@ -1,7 +1,8 @@
 //! Trial runs of a new program: what a request costs in a fork that is reset. A warm-up that stopped too early shows here, as each
-//! run does again what the snapshot came too soon for (V8's compilations, above all).
+//! run does again what the snapshot came too soon for (V8's compilations, above all). A benchmark times requests the same way.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use mayfly_vmm::{Alarm, monotonic_ns, thread_cpu_ns};
 
@@ -30,6 +31,46 @@ pub struct Trial {
 /// Runs each request a few times in one fork, on a thread of its own. `None` for a request without an answer.
 pub fn try_out(program: &Arc<Program>, requests: &[WarmupRequest]) -> Result<Vec<Option<Trial>>, BootError> {
     on_vm_thread("mayfly-trial", |shelf| try_out_here(program, requests, shelf))?
+}
+
+/// Runs one request again and again in one fork, on a thread of its own, for so long or so often: the nanoseconds of each run from its
+/// frame to its answer, resets left out. Runs that begin in the first half of the time make pages private and do not count; at least one
+/// does. An error for a request without an answer.
+pub fn time_request(
+    program: &Arc<Program>,
+    request: &WarmupRequest,
+    time: Duration,
+    most: usize,
+) -> Result<Vec<u64>, BootError> {
+    on_vm_thread("mayfly-timing", |shelf| {
+        let mut alarm = Alarm::new()?;
+        confine_vm_thread(false)?;
+        let mut instance = Instance::new(program)?;
+        let _kept = shelf.keep(instance.holdings());
+        let half = u64::try_from(time.as_nanos() / 2).unwrap_or(u64::MAX / 2);
+        let first = monotonic_ns().saturating_add(half);
+        let mut runs = Vec::new();
+        while runs.len() < most {
+            let begin = monotonic_ns();
+            if begin > first.saturating_add(half) && !runs.is_empty() {
+                break;
+            }
+            let ran = instance.run(request.frame.clone(), &mut alarm, request.timeout_ns);
+            let outcome = ran.outcome?;
+            if !matches!(outcome, Outcome::Answered(_)) {
+                return Err(BootError::Ended {
+                    what: format!("ended a timed request with {outcome:?}"),
+                    log: String::from_utf8_lossy(&ran.traces.log).into_owned(),
+                });
+            }
+            instance.clean(&mut alarm, None)?;
+            instance.rest();
+            if begin >= first {
+                runs.push(ran.run_ns);
+            }
+        }
+        Ok(runs)
+    })?
 }
 
 fn try_out_here(

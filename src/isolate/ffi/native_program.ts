@@ -40,6 +40,8 @@ interface BootFailure {
 
 /** What a boot may take over its own limit, in milliseconds: for its thread to end it and tell. */
 const BOOT_GRACE_MS = 10_000
+/** Of one call of `NativeProgram.time`. */
+const MOST_TIMES = 1 << 15
 
 /**
  * A snapshot that pools run. Close it when its requests are done (`NativePool.retire` waits for them), else its memory stays.
@@ -104,6 +106,21 @@ export class NativeProgram {
     const { mayfly_program_answer } = this.#library.symbols
     const handle = this.handle
     return this.#library.readBytes((bytes, capacity) => mayfly_program_answer(handle, index, bytes, capacity))
+  }
+
+  /**
+   * Runs the request again and again in one fork, for so many milliseconds, and gives the microseconds of each run from its frame to its
+   * answer, resets and the first half left out; {@link MOST_TIMES} at most. For benchmarks: the calling thread waits. Throws
+   * `NativeError` for a request without an answer.
+   */
+  time(frame: Uint8Array<ArrayBuffer>, ms: number): number[] {
+    const { mayfly_program_time } = this.#library.symbols
+    const times = new BigUint64Array(MOST_TIMES)
+    const bytes = new Uint8Array(times.buffer)
+    const count = this.#library.check(
+      mayfly_program_time(this.handle, frame, frame.length, Math.ceil(ms), bytes, bytes.length),
+    )
+    return Array.from(times.subarray(0, count), (ns) => Number(ns) / 1000)
   }
 
   /** A pool counts a request in. */

@@ -67,6 +67,17 @@ export const SYMBOLS = {
     ],
     result: 'i32',
   },
+  mayfly_program_time: {
+    parameters: [
+      'i32', // i32: program
+      'buffer', // *const u8: frame
+      'u32', // u32: length
+      'u32', // u32: time in milliseconds
+      'buffer', // *mut u8: times
+      'u32', // u32: capacity
+    ],
+    result: 'i32',
+  },
   mayfly_program_free: {
     parameters: [
       'i32', // i32: program
