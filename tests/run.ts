@@ -8,7 +8,7 @@
 import { red } from '@std/fmt/colors'
 import { type Cargo, findCargo, ToolchainError } from '../src/isolate/ffi/toolchain.ts'
 import { installChromium, installGuestTools } from './install.ts'
-import { runLanes, type Step } from './runner.ts'
+import { type Count, runLanes, type Step } from './runner.ts'
 import {
   allTests,
   checkPackages,
@@ -29,29 +29,36 @@ import {
 const FUZZ_SECONDS = { gate: 60, nightly: 1800 }
 
 async function main(args: readonly string[]): Promise<number> {
-  const { total, broken } = await runLanes(await planLanes(args))
+  const total: Count = { passed: 0, failed: 0, skipped: 0 }
+  const broken: string[] = []
+  for (const lanes of await planStages(args)) await runLanes(lanes, total, broken)
   if (broken.length > 0) console.log(red(`\nfailed: ${broken.join(', ')}`))
   const skipped = total.skipped === 0 ? '' : `, ${total.skipped} skipped`
   console.log(`\n${total.passed} passed, ${total.failed} failed${skipped}`)
   return total.failed === 0 ? 0 : 1
 }
 
-/** The lanes of steps that the arguments ask for. */
-async function planLanes(args: readonly string[]): Promise<Step[][]> {
+/** Steps in turn, lanes of them beside each other, and stages of lanes in turn. */
+type Stages = Step[][][]
+
+/** The stages that the arguments ask for. */
+async function planStages(args: readonly string[]): Promise<Stages> {
   const split = args.indexOf('--')
   const flags = split === -1 ? args : args.slice(0, split)
   const forTests = split === -1 ? [] : args.slice(split + 1)
-  if (flags.includes('--check')) return [[...checkSteps(), checkPackages()]]
-  if (forTests.length > 0) return [[...checkSteps(), denoTests('tests', forTests)]]
+  if (flags.includes('--check')) return [[[...checkSteps(), checkPackages()]]]
+  if (forTests.length > 0) return [[[...checkSteps(), denoTests('tests', forTests)]]]
   const cargo = await findCargo().catch(skipNative)
   if (flags.includes('--vtx')) {
-    return cargo === undefined ? [] : [[emulatedVtx(cargo, flags.filter((flag) => flag !== '--vtx'))]]
+    return cargo === undefined ? [] : [[[emulatedVtx(cargo, flags.filter((flag) => flag !== '--vtx'))]]]
   }
   if (flags.includes('--gate')) return await planGate(cargo)
   if (flags.includes('--nightly')) {
-    return cargo === undefined ? [] : [[emulatedVtx(cargo, []), fuzzing(cargo, FUZZ_SECONDS.nightly), soak()]]
+    return cargo === undefined
+      ? []
+      : [[[emulatedVtx(cargo, []), fuzzing(cargo, FUZZ_SECONDS.nightly), soak()]]]
   }
-  return planQuick(cargo)
+  return [planQuick(cargo)]
 }
 
 /** Two lanes: what machines run is built while the rest is checked. */
@@ -66,21 +73,22 @@ function planQuick(cargo: Cargo | undefined): Step[][] {
   ]
 }
 
-async function planGate(cargo: Cargo | undefined): Promise<Step[][]> {
+/** What runs machines beside all else; then what wants both cores for itself. */
+async function planGate(cargo: Cargo | undefined): Promise<Stages> {
   await installChromium()
   await installGuestTools()
-  if (cargo === undefined) return [[...checkSteps(), checkPackages(), allTests()]]
-  return [[
-    ...checkSteps(),
-    checkPackages(),
-    // They build what the tests of `runtime: 'core'` run.
-    ...await guestSteps(cargo),
-    allTests(),
-    ...nativeLints(cargo),
-    nativeTests(cargo),
-    fuzzing(cargo, FUZZ_SECONDS.gate),
-    emulatedAmdV(cargo),
-  ]]
+  const { plain, machines } = allTests()
+  const checks = [...checkSteps(), checkPackages()]
+  if (cargo === undefined) return [[[...checks, plain, machines]]]
+  const guest = await guestSteps(cargo)
+  return [
+    [
+      // The tests of `runtime: 'core'` run what it builds.
+      [...guest.tests, machines],
+      [...checks, plain, ...nativeLints(cargo), nativeTests(cargo), ...guest.lints],
+    ],
+    [[fuzzing(cargo, FUZZ_SECONDS.gate), emulatedAmdV(cargo)]],
+  ]
 }
 
 function skipNative(error: unknown): undefined {

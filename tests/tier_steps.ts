@@ -77,12 +77,17 @@ export function quickTests(): { readonly plain: Step; readonly machines: Step } 
   }
 }
 
-/** All TypeScript tests, the npm packages included. */
-export function allTests(): Step {
-  return denoTests('tests', ['tests'], {
-    [TIER_VARIABLE]: 'gate' satisfies Tier,
-    MAYFLY_PACKAGES: 'all',
-  })
+/** All TypeScript tests, the npm packages included: those that run in no machine, and those that do. */
+export function allTests(): { readonly plain: Step; readonly machines: Step } {
+  const env = { [TIER_VARIABLE]: 'gate' satisfies Tier, MAYFLY_PACKAGES: 'all' }
+  const machines = [
+    ...MACHINE_FILES,
+    ...GATE_FILES.filter((file) => !MACHINE_FILES.some((m) => file.startsWith(m))),
+  ]
+  return {
+    plain: denoTests('tests', [`--ignore=${machines.join()}`, 'tests'], env),
+    machines: denoTests('tests in machines', machines, env),
+  }
 }
 
 /** The Rust workspace's tests. Those that need /dev/kvm say so when they skip. */
@@ -134,7 +139,7 @@ export function fuzzing({ command, env }: Cargo, seconds: number): Step {
  * The small guest, a workspace of its own. In the release profile alone: its C sources take minutes, and the tests of `deno test`
  * find them compiled.
  */
-export async function guestSteps({ command, env }: Cargo): Promise<Step[]> {
+export async function guestSteps({ command, env }: Cargo): Promise<{ lints: Step[]; tests: Step[] }> {
   const cwd = `${ROOT}native/guest-core`
   const cargo = (name: string, ...args: string[]): Step => ({
     name: `small guest: ${name}`,
@@ -149,13 +154,20 @@ export async function guestSteps({ command, env }: Cargo): Promise<Step[]> {
   } catch (error) {
     if (!(error instanceof IsolationUnavailableError)) throw error
     console.log(`SKIPPED: the small guest: ${error.message}`)
-    return [format]
+    return { lints: [format], tests: [] }
   }
-  return [
-    format,
-    cargo('lint', 'clippy', '--quiet', '--locked', '--release', '--all-targets', '--', '-D', 'warnings'),
-    { ...cargo('tests', 'test', '--locked', '--release', '--no-fail-fast'), count: countCargoTests },
-  ]
+  return {
+    lints: [
+      format,
+      cargo(
+        'lint',
+        ...['clippy', '--quiet', '--locked', '--release', '--all-targets', '--', '-D', 'warnings'],
+      ),
+    ],
+    tests: [
+      { ...cargo('tests', 'test', '--locked', '--release', '--no-fail-fast'), count: countCargoTests },
+    ],
+  }
 }
 
 /**
