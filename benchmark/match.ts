@@ -1,6 +1,6 @@
 /** `deno task bench --match`: what it costs to find a route among 10 and among 10 000. */
-import { match } from '../src/router/match.ts'
-import { createTree, FOUND, insert, type Tree } from '../src/router/tree.ts'
+import { match } from '../src/router/match/match.ts'
+import { createTree, FOUND, insert, type Tree } from '../src/router/match/tree.ts'
 import { nanosPerCall } from './measure.ts'
 
 const CALLS = 200_000

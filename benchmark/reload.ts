@@ -3,7 +3,7 @@
  * that is imported 1000 times under new names, which nobody can release.
  */
 import { fromFileUrl, join, toFileUrl } from '@std/path'
-import { type HotReload, startHotReload, stopHotReload } from '../src/router/watch.ts'
+import { type HotReload, startHotReload, stopHotReload } from '../src/router/reload/watch.ts'
 import { mebibytes, memoryAfterCollection, runAlone } from './measure.ts'
 
 const RELOADS = 1000

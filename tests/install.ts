@@ -1,10 +1,10 @@
 /** What the tests need beside Deno, and how it is come by. */
 
-import { checkTools } from '../src/isolate/ffi/core_build.ts'
+import { checkTools } from '../src/isolate/ffi/build/core_build.ts'
 
 const CHROMIUM = ['chromium', 'fonts-liberation']
 
-/** What the small guest is built with beside cargo; `src/isolate/ffi/core_build.ts` looks for it. */
+/** What the small guest is built with beside cargo; `src/isolate/ffi/build/core_build.ts` looks for it. */
 const GUEST_TOOLS = ['cmake', 'make', 'gcc', 'libc6-dev', 'libsimde-dev']
 
 /**

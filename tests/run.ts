@@ -6,7 +6,7 @@
  * It ends with a line `N passed, N failed` and exits with 1 when anything failed.
  */
 import { red } from '@std/fmt/colors'
-import { type Cargo, findCargo, ToolchainError } from '../src/isolate/ffi/toolchain.ts'
+import { type Cargo, findCargo, ToolchainError } from '../src/isolate/ffi/build/toolchain.ts'
 import { installChromium, installGuestTools } from './install.ts'
 import { type Count, runLanes, type Step } from './runner.ts'
 import {

@@ -1,8 +1,8 @@
 /** The steps of the tiers: what each runs, and with which arguments. */
 import { dirname } from '@std/path'
-import { checkTools } from '../src/isolate/ffi/core_build.ts'
+import { checkTools } from '../src/isolate/ffi/build/core_build.ts'
 import { IsolationUnavailableError } from '../src/isolate/ffi/errors.ts'
-import type { Cargo } from '../src/isolate/ffi/toolchain.ts'
+import type { Cargo } from '../src/isolate/ffi/build/toolchain.ts'
 import { countCargoTests, countDenoTests, countRunner, ROOT, type Step } from './runner.ts'
 import { GATE_FILES, MACHINE_FILES, type Tier, TIER_VARIABLE } from './tiers.ts'
 

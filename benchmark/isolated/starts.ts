@@ -2,11 +2,11 @@
  * How hello programs of each runtime start and what they take, in a process of its own. Prints {@link StartsResult} as JSON.
  */
 import { stopEsbuild } from '../../src/compiler/esbuild.ts'
-import type { Machines } from '../../src/isolate/machines.ts'
-import type { IsolateRuntime } from '../../src/isolate/options.ts'
-import type { Program } from '../../src/isolate/program.ts'
-import { SnapshotProgram } from '../../src/isolate/snapshots.ts'
-import { openVirtualMachines } from '../../src/isolate/virtual_machines.ts'
+import type { Machines } from '../../src/isolate/machines/machines.ts'
+import type { IsolateRuntime } from '../../src/isolate/plan/options.ts'
+import type { Program } from '../../src/isolate/plan/program.ts'
+import { SnapshotProgram } from '../../src/isolate/boot/snapshots.ts'
+import { openVirtualMachines } from '../../src/isolate/boot/virtual_machines.ts'
 import { measureMemory } from '../programs/memory.ts'
 import { encodeGet, planTexts } from '../programs/plan.ts'
 import { median } from '../statistics.ts'

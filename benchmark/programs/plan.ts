@@ -1,7 +1,7 @@
 /** Programs of a benchmark: made of texts, and asked without HTTP. */
 import { join } from '@std/path'
-import { planPrograms, type Program } from '../../src/isolate/program.ts'
-import { createSeed, encodeRequest } from '../../src/isolate/request_frame.ts'
+import { planPrograms, type Program } from '../../src/isolate/plan/program.ts'
+import { createSeed, encodeRequest } from '../../src/isolate/wire/request_frame.ts'
 
 /** Writes the routes, each a file of `folder` that answers GET at its own path, and plans their programs. Rejects for one that cannot be. */
 export async function planTexts(

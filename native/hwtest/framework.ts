@@ -8,9 +8,9 @@
  * The image has no network and no cargo: what is missing there fails.
  */
 import { basename, dirname, fromFileUrl, join } from '@std/path'
-import { buildLibrary, LIBRARY } from '../../src/isolate/ffi/build.ts'
-import type { Artifact } from '../../src/isolate/ffi/cargo_build.ts'
-import { buildCoreGuest, CORE_GUEST } from '../../src/isolate/ffi/core_build.ts'
+import { buildLibrary, LIBRARY } from '../../src/isolate/ffi/build/build.ts'
+import type { Artifact } from '../../src/isolate/ffi/build/cargo_build.ts'
+import { buildCoreGuest, CORE_GUEST } from '../../src/isolate/ffi/build/core_build.ts'
 import { IsolationUnavailableError } from '../../src/isolate/ffi/errors.ts'
 
 const ROOT = fromFileUrl(new URL('../..', import.meta.url))

@@ -1,7 +1,7 @@
 import { resolve, toFileUrl } from '@std/path'
 import { TemplateError } from '../dve/mod.ts'
 import { setSourcePlace } from '../errors/source_place.ts'
-import { RouteLoadError } from '../router/load_error.ts'
+import { RouteLoadError } from '../router/load/load_error.ts'
 
 /** Tells of errors about a file that did not run, a view or a route, that this file is where they were: their stack is Mayfly's. */
 export function placeErrors(error: unknown): void {

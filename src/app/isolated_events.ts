@@ -2,10 +2,10 @@ import { emit, wants } from '../events/bus.ts'
 import type { EventBus } from '../events/bus.ts'
 import type { IsolateMetadata } from '../events/kinds.ts'
 import type { IsolationHooks } from '../isolate/isolation.ts'
-import type { Completion } from '../isolate/machines.ts'
-import { describeMissing } from '../isolate/missing_in_core.ts'
-import { nameHandler, type Program } from '../isolate/program.ts'
-import { describeShape } from '../isolate/request_shape.ts'
+import type { Completion } from '../isolate/machines/machines.ts'
+import { describeMissing } from '../isolate/core/missing_in_core.ts'
+import { nameHandler, type Program } from '../isolate/plan/program.ts'
+import { describeShape } from '../isolate/warm/request_shape.ts'
 
 /** Makes events of what the isolation tells. */
 export function toHooks(bus: EventBus): IsolationHooks {

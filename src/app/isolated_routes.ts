@@ -22,9 +22,9 @@ import {
   startGroup,
 } from '../isolate/isolation.ts'
 import { openProcessPool } from '../isolate/processes/process_pool.ts'
-import { type Group, type IsolatedRoute, planGroups } from '../isolate/program.ts'
-import { recordSample, takeSample } from '../isolate/warmup_recorder.ts'
-import type { LoadedRoute, RouteTable } from '../router/load.ts'
+import { type Group, type IsolatedRoute, planGroups } from '../isolate/plan/program.ts'
+import { recordSample, takeSample } from '../isolate/warm/warmup_recorder.ts'
+import type { LoadedRoute, RouteTable } from '../router/load/load.ts'
 import type { App } from './app.ts'
 import { noteNews } from './fault_log.ts'
 import { toHooks } from './isolated_events.ts'

@@ -1,6 +1,6 @@
 import type { Isolation } from '../isolate/isolation.ts'
-import { StartLine } from '../isolate/start_line.ts'
-import type { RouteTable } from '../router/load.ts'
+import { StartLine } from '../isolate/boot/start_line.ts'
+import type { RouteTable } from '../router/load/load.ts'
 
 /** What an app knows of its isolated routes. */
 export interface IsolatedRoutes {

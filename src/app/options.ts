@@ -6,7 +6,7 @@ import {
   type IsolateRuntime,
   LIMITS_RULE,
   RUNTIME_RULE,
-} from '../isolate/options.ts'
+} from '../isolate/plan/options.ts'
 
 /** The worker pool. */
 export interface WorkerOptions {

@@ -5,8 +5,8 @@
 import { registerHooks } from 'node:module'
 import { extname, fromFileUrl, join } from '@std/path'
 import { loadEsbuild } from '../compiler/esbuild.ts'
-import { readCompilerOptions, toCompilation } from '../isolate/compiler_options.ts'
-import { findProject } from '../isolate/project.ts'
+import { readCompilerOptions, toCompilation } from '../isolate/compile/compiler_options.ts'
+import { findProject } from '../isolate/resolve/project.ts'
 
 const JSX = /\.[jt]sx$/
 /** A file that says itself what its JSX is, which Deno goes by. */

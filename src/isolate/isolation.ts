@@ -12,22 +12,35 @@ import type { RequestState } from '../context/state.ts'
 import type { Awaitable } from '../context/types.ts'
 import { HttpError } from '../errors/http_error.ts'
 import { toPrintable } from '../errors/printable.ts'
-import type { Admission, Refusals } from './admission.ts'
-import { toResponse } from './answer_to_context.ts'
-import { type ColdFinding, type ColdWatch, createColdWatch, findCold, isNotable } from './cold_watch.ts'
-import { toGuestFrame } from './context_to_guest.ts'
-import { NativeBuildError } from './ffi/cargo_build.ts'
+import type { Admission, Refusals } from './answer/admission.ts'
+import { toResponse } from './answer/answer_to_context.ts'
+import {
+  type ColdFinding,
+  type ColdWatch,
+  createColdWatch,
+  findCold,
+  isNotable,
+} from './machines/cold_watch.ts'
+import { toGuestFrame } from './answer/context_to_guest.ts'
+import { NativeBuildError } from './ffi/build/cargo_build.ts'
 import { ClosedError, IsolationUnavailableError, QueueFullError } from './ffi/errors.ts'
-import { type Grants, toGrants } from './grants.ts'
-import type { BootedProgram, Completion, Machines, MachinesOptions, Readiness } from './machines.ts'
-import type { IsolateDefaults } from './options.ts'
-import { type Denied, deniedOf, type Ending, endingOf, outcomeError, outputEnding } from './outcome.ts'
-import { type Group, planProgram, type Program } from './program.ts'
-import { refusedOf, warnOfRefusals } from './refusals.ts'
-import { AnswerError, decodeDescription, decodeResponse } from './response_frame.ts'
-import { toHostError } from './stack.ts'
-import { type HandlerTrial, isWarm } from './trial.ts'
-import { ANSWER_HEADER_MAX, FrameError, HEADER_MAX } from './wire.ts'
+import { type Grants, toGrants } from './plan/grants.ts'
+import type { BootedProgram, Completion, Machines, MachinesOptions, Readiness } from './machines/machines.ts'
+import type { IsolateDefaults } from './plan/options.ts'
+import {
+  type Denied,
+  deniedOf,
+  type Ending,
+  endingOf,
+  outcomeError,
+  outputEnding,
+} from './machines/outcome.ts'
+import { type Group, planProgram, type Program } from './plan/program.ts'
+import { refusedOf, warnOfRefusals } from './answer/refusals.ts'
+import { AnswerError, decodeDescription, decodeResponse } from './wire/response_frame.ts'
+import { toHostError } from './plan/stack.ts'
+import { type HandlerTrial, isWarm } from './machines/trial.ts'
+import { ANSWER_HEADER_MAX, FrameError, HEADER_MAX } from './wire/wire.ts'
 
 /** What the isolation tells of itself; hooks must not throw. Times are in the unit that their names end with. */
 export interface IsolationHooks {

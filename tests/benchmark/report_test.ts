@@ -7,8 +7,8 @@ import { formatReport, type Report, toMarkdown, toSummary } from '../../benchmar
 import { toName, toSettings } from '../../benchmark/run.ts'
 import { median, type Run, toFigures, toRows } from '../../benchmark/statistics.ts'
 import { makeTemplate } from '../../benchmark/template.ts'
-import { FOUND } from '../../src/router/tree.ts'
-import { match } from '../../src/router/match.ts'
+import { FOUND } from '../../src/router/match/tree.ts'
+import { match } from '../../src/router/match/match.ts'
 
 function run(
   round: number,

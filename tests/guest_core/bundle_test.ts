@@ -1,7 +1,7 @@
 /** The surface as the file that a guest loads. */
 import { assert, assertEquals } from '@std/assert'
 import { stopEsbuild } from '../../src/compiler/esbuild.ts'
-import { bundleSurface } from '../../src/isolate/core_surface.ts'
+import { bundleSurface } from '../../src/isolate/core/core_surface.ts'
 
 Deno.test({
   name: 'bundleSurface gives one module without imports, the same one each time',

@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertInstanceOf, assertThrows } from '@std/assert'
 import { HttpError } from '../../src/errors/http_error.ts'
-import type { ErrorData } from '../../src/isolate/message.ts'
-import { AnswerError, decodeDescription, decodeResponse } from '../../src/isolate/response_frame.ts'
-import { createStackMapper, GuestError, mapStack, toHostError } from '../../src/isolate/stack.ts'
-import { FrameError, makeFrame, RESPONSE, WIDEST } from '../../src/isolate/wire.ts'
+import type { ErrorData } from '../../src/isolate/wire/message.ts'
+import { AnswerError, decodeDescription, decodeResponse } from '../../src/isolate/wire/response_frame.ts'
+import { createStackMapper, GuestError, mapStack, toHostError } from '../../src/isolate/plan/stack.ts'
+import { FrameError, makeFrame, RESPONSE, WIDEST } from '../../src/isolate/wire/wire.ts'
 import { RandomSource } from './random_source.ts'
 
 const encoder = new TextEncoder()

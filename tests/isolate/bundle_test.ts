@@ -1,11 +1,11 @@
 import { assertEquals, assertRejects, assertStringIncludes } from '@std/assert'
 import { dirname, join } from '@std/path'
-import { bundleProgram, bundleRuntime } from '../../src/isolate/bundle.ts'
+import { bundleProgram, bundleRuntime } from '../../src/isolate/bundle/bundle.ts'
 import { stopEsbuild } from '../../src/compiler/esbuild.ts'
-import { ProgramError } from '../../src/isolate/compiler.ts'
+import { ProgramError } from '../../src/isolate/compile/compiler.ts'
 import * as facade from '../../src/isolate/guest/facade.ts'
-import type { IsolateRuntime } from '../../src/isolate/options.ts'
-import { FACADE_NAMES } from '../../src/isolate/resolver.ts'
+import type { IsolateRuntime } from '../../src/isolate/plan/options.ts'
+import { FACADE_NAMES } from '../../src/isolate/bundle/resolver.ts'
 import { ask, withGuest, withRoutes } from './guest_process.ts'
 
 function bundle(path: string, runtime: IsolateRuntime = 'deno') {

@@ -6,8 +6,8 @@ import {
   createColdWatch,
   findCold,
   isNotable,
-} from '../../src/isolate/cold_watch.ts'
-import { describeShape } from '../../src/isolate/request_shape.ts'
+} from '../../src/isolate/machines/cold_watch.ts'
+import { describeShape } from '../../src/isolate/warm/request_shape.ts'
 
 /** What is looked at of a request. */
 function toContext(path: string, init?: RequestInit): RequestState {

@@ -2,9 +2,9 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from '@std/assert'
 import { dirname, join } from '@std/path'
 import { stopEsbuild } from '../../src/compiler/esbuild.ts'
-import { type Bundle, bundleProgram } from '../../src/isolate/bundle.ts'
-import { ProgramError } from '../../src/isolate/compiler.ts'
-import type { IsolateRuntime } from '../../src/isolate/options.ts'
+import { type Bundle, bundleProgram } from '../../src/isolate/bundle/bundle.ts'
+import { ProgramError } from '../../src/isolate/compile/compiler.ts'
+import type { IsolateRuntime } from '../../src/isolate/plan/options.ts'
 
 const SECRET = 'secret-7f1c'
 

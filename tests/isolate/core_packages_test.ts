@@ -2,9 +2,9 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from '@std/assert'
 import { dirname, join, toFileUrl } from '@std/path'
 import { stopEsbuild } from '../../src/compiler/esbuild.ts'
-import { type Bundle, bundleProgram } from '../../src/isolate/bundle.ts'
-import { ProgramError } from '../../src/isolate/compiler.ts'
-import { describeMissing } from '../../src/isolate/missing_in_core.ts'
+import { type Bundle, bundleProgram } from '../../src/isolate/bundle/bundle.ts'
+import { ProgramError } from '../../src/isolate/compile/compiler.ts'
+import { describeMissing } from '../../src/isolate/core/missing_in_core.ts'
 
 type Files = Readonly<Record<string, string>>
 

@@ -1,7 +1,7 @@
 /** Frames out of a stream that anybody may write. */
 import { assertEquals } from '@std/assert'
 import { type FrameRead, FrameReader } from '../../src/isolate/processes/frame_reader.ts'
-import { HEAD_BYTES, makeFrame, REQUEST, RESPONSE } from '../../src/isolate/wire.ts'
+import { HEAD_BYTES, makeFrame, REQUEST, RESPONSE } from '../../src/isolate/wire/wire.ts'
 
 const LIMITS = { header: 64, body: 128 }
 const encoder = new TextEncoder()

@@ -1,7 +1,7 @@
 import { assertEquals, assertStringIncludes } from '@std/assert'
-import { decodeDescription } from '../../src/isolate/response_frame.ts'
-import { encodeControl } from '../../src/isolate/request_frame.ts'
-import { WIDEST } from '../../src/isolate/wire.ts'
+import { decodeDescription } from '../../src/isolate/wire/response_frame.ts'
+import { encodeControl } from '../../src/isolate/wire/request_frame.ts'
+import { WIDEST } from '../../src/isolate/wire/wire.ts'
 import { ask, exchange, toFrame, withGuest } from './guest_process.ts'
 
 const GOOD = `export function GET() { return new Response('good') }`

@@ -1,17 +1,17 @@
 /** Runs a program's bundle in a plain child process: the same frames on fd 0 and fd 1 that a virtual machine gives it. */
 import { dirname, join } from '@std/path'
-import type { ResponseHead } from '../../src/isolate/message.ts'
-import { RUNTIME_FILE } from '../../src/isolate/bundle.ts'
+import type { ResponseHead } from '../../src/isolate/wire/message.ts'
+import { RUNTIME_FILE } from '../../src/isolate/bundle/bundle.ts'
 import {
   type IsolatedRoute,
   planGroups,
   planProgram,
   type Program,
   PROGRAM_FILE,
-} from '../../src/isolate/program.ts'
-import { createSeed, encodeRequest } from '../../src/isolate/request_frame.ts'
-import { decodeResponse } from '../../src/isolate/response_frame.ts'
-import { HEAD_BYTES, readHead, RESPONSE, WIDEST } from '../../src/isolate/wire.ts'
+} from '../../src/isolate/plan/program.ts'
+import { createSeed, encodeRequest } from '../../src/isolate/wire/request_frame.ts'
+import { decodeResponse } from '../../src/isolate/wire/response_frame.ts'
+import { HEAD_BYTES, readHead, RESPONSE, WIDEST } from '../../src/isolate/wire/wire.ts'
 
 /** A guest that runs. */
 export interface Guest {

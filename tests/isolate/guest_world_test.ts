@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertNotEquals, assertStringIncludes } from '@std/assert'
-import { encodeControl } from '../../src/isolate/request_frame.ts'
+import { encodeControl } from '../../src/isolate/wire/request_frame.ts'
 import { chachaBlock, setUp } from '../../src/isolate/guest/random.ts'
 import { ask, exchange, withGuest } from './guest_process.ts'
 

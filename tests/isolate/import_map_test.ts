@@ -1,13 +1,13 @@
 /** Packages that the import map names and the lock file does not, found in a process of its own: in this one they may be known. */
 import { assertEquals } from '@std/assert'
 import { join } from '@std/path'
-import { installPackage } from '../../src/isolate/deno_resolve.ts'
+import { installPackage } from '../../src/isolate/resolve/deno_resolve.ts'
 import config from '../../deno.json' with { type: 'json' }
 import { withRoutes } from './guest_process.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 const SCRIPT = `
-  import { planPrograms } from ${JSON.stringify(new URL('src/isolate/program.ts', ROOT).href)}
+  import { planPrograms } from ${JSON.stringify(new URL('src/isolate/plan/program.ts', ROOT).href)}
   import { stopEsbuild } from ${JSON.stringify(new URL('src/compiler/esbuild.ts', ROOT).href)}
   const [path] = Deno.args
   const { programs, failures } = await planPrograms([{ file: 'a.ts', path, pattern: '/a', methods: ['GET'], mount: false }])

@@ -10,13 +10,13 @@ import { parseCookies } from '../../src/context/cookies.ts'
 import { isHeaderName, isHeaderValue, trimHeaderValue } from '../../src/context/header_text.ts'
 import { toPrintable } from '../../src/errors/printable.ts'
 import { parseStackFrame } from '../../src/errors/stack_frame.ts'
-import type { Admission } from '../../src/isolate/admission.ts'
-import { toResponse } from '../../src/isolate/answer_to_context.ts'
-import { toGrants } from '../../src/isolate/grants.ts'
+import type { Admission } from '../../src/isolate/answer/admission.ts'
+import { toResponse } from '../../src/isolate/answer/answer_to_context.ts'
+import { toGrants } from '../../src/isolate/plan/grants.ts'
 import { beforeLastWords } from '../../src/isolate/processes/last_words.ts'
-import { decodeDescription, decodeResponse } from '../../src/isolate/response_frame.ts'
-import { createStackMapper, mapStack } from '../../src/isolate/stack.ts'
-import { makeFrame, RESPONSE, WIDEST } from '../../src/isolate/wire.ts'
+import { decodeDescription, decodeResponse } from '../../src/isolate/wire/response_frame.ts'
+import { createStackMapper, mapStack } from '../../src/isolate/plan/stack.ts'
+import { makeFrame, RESPONSE, WIDEST } from '../../src/isolate/wire/wire.ts'
 import { createContext } from '../context/request.ts'
 import { openStepCounter, type StepCounter } from '../steps.ts'
 
@@ -182,14 +182,14 @@ const FILES = [
   'errors/printable.ts',
   'errors/source_place.ts',
   'errors/stack_frame.ts',
-  'isolate/admission.ts',
-  'isolate/answer_to_context.ts',
-  'isolate/grants.ts',
+  'isolate/answer/admission.ts',
+  'isolate/answer/answer_to_context.ts',
+  'isolate/plan/grants.ts',
   'isolate/processes/guest_process.ts',
   'isolate/processes/last_words.ts',
-  'isolate/refusals.ts',
-  'isolate/request_line.ts',
-  'isolate/response_frame.ts',
+  'isolate/answer/refusals.ts',
+  'isolate/wire/request_line.ts',
+  'isolate/wire/response_frame.ts',
 ]
 
 Deno.test('no regular expression that reads such a text can go back over it', async () => {

@@ -1,6 +1,6 @@
 /** What a module of a program knows of itself, and what it may require: as if it had been loaded, not bundled. */
 import { assertEquals, assertMatch, assertStringIncludes } from '@std/assert'
-import { toHostError } from '../../src/isolate/stack.ts'
+import { toHostError } from '../../src/isolate/plan/stack.ts'
 import { stopEsbuild } from '../../src/compiler/esbuild.ts'
 import { ask, withGuest } from './guest_process.ts'
 

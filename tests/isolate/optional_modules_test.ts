@@ -1,6 +1,6 @@
 /** Modules that are not there: a package that asks for one in a `try` does without, and everybody else is told what is missing. */
 import { assertEquals, assertMatch, assertStringIncludes } from '@std/assert'
-import { planPrograms } from '../../src/isolate/program.ts'
+import { planPrograms } from '../../src/isolate/plan/program.ts'
 import { stopEsbuild } from '../../src/compiler/esbuild.ts'
 import { ask, toRoutes, withGuest, withRoutes } from './guest_process.ts'
 

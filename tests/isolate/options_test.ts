@@ -1,8 +1,8 @@
 import { assertEquals, assertRejects, assertThrows } from '@std/assert'
-import { ProgramError } from '../../src/isolate/compiler.ts'
-import { readIsolated } from '../../src/isolate/literal.ts'
-import { evaluateLiteral, LiteralError } from '../../src/isolate/literal_value.ts'
-import { findDifference, resolveIsolateOptions } from '../../src/isolate/options.ts'
+import { ProgramError } from '../../src/isolate/compile/compiler.ts'
+import { readIsolated } from '../../src/isolate/plan/literal.ts'
+import { evaluateLiteral, LiteralError } from '../../src/isolate/plan/literal_value.ts'
+import { findDifference, resolveIsolateOptions } from '../../src/isolate/plan/options.ts'
 import { RandomSource } from './random_source.ts'
 
 Deno.test('readIsolated gives the value of the declaration', async () => {

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from '@std/assert'
-import { findParameters, sampleValue } from '../../src/isolate/parameter_hints.ts'
-import { CLIENTS } from '../../src/isolate/warmup_clients.ts'
+import { findParameters, sampleValue } from '../../src/isolate/warm/parameter_hints.ts'
+import { CLIENTS } from '../../src/isolate/warm/warmup_clients.ts'
 
 /** What each client of the warm-up, and the probe, give a parameter. */
 function samples(source: string, name: string): string[] {

@@ -1,6 +1,6 @@
 /** A name at the top of a module, whatever it is, is the module's own, and what fails for one program fails that one. */
 import { assertEquals } from '@std/assert'
-import { planPrograms } from '../../src/isolate/program.ts'
+import { planPrograms } from '../../src/isolate/plan/program.ts'
 import { stopEsbuild } from '../../src/compiler/esbuild.ts'
 import { ask, toRoutes, withGuest, withRoutes } from './guest_process.ts'
 

@@ -1,12 +1,12 @@
 import { assert, assertEquals, assertNotEquals, assertStringIncludes } from '@std/assert'
 import { join } from '@std/path'
-import { resolveIsolateOptions } from '../../src/isolate/options.ts'
-import { matchPath, samplePath } from '../../src/isolate/path_pattern.ts'
-import { dependsOn, guestArguments, planPrograms } from '../../src/isolate/program.ts'
-import { toHostError } from '../../src/isolate/stack.ts'
+import { resolveIsolateOptions } from '../../src/isolate/plan/options.ts'
+import { matchPath, samplePath } from '../../src/isolate/warm/path_pattern.ts'
+import { dependsOn, guestArguments, planPrograms } from '../../src/isolate/plan/program.ts'
+import { toHostError } from '../../src/isolate/plan/stack.ts'
 import { ask, exchange, toRoutes, withGuest, withRoutes } from './guest_process.ts'
-import { decodeResponse } from '../../src/isolate/response_frame.ts'
-import { WIDEST } from '../../src/isolate/wire.ts'
+import { decodeResponse } from '../../src/isolate/wire/response_frame.ts'
+import { WIDEST } from '../../src/isolate/wire/wire.ts'
 
 const GET = `export function GET() { return new Response('x') }`
 

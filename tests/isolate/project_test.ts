@@ -1,6 +1,6 @@
 import { assertEquals, assertRejects } from '@std/assert'
 import { dirname, join } from '@std/path'
-import { findProject } from '../../src/isolate/project.ts'
+import { findProject } from '../../src/isolate/resolve/project.ts'
 
 /** A folder that holds `files`, and the project of each of `asked` in it. */
 async function projectsOf(

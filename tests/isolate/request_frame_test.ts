@@ -1,8 +1,8 @@
 import { assertEquals, assertMatch } from '@std/assert'
-import { readHead, readHeaders, SEED_DIGITS } from '../../src/isolate/guest/head.ts'
-import type { RequestHead } from '../../src/isolate/message.ts'
-import { createSeed, encodeRequest } from '../../src/isolate/request_frame.ts'
-import { readFrame, REQUEST } from '../../src/isolate/wire.ts'
+import { readHead, readHeaders, SEED_DIGITS } from '../../src/isolate/guest/http/head.ts'
+import type { RequestHead } from '../../src/isolate/wire/message.ts'
+import { createSeed, encodeRequest } from '../../src/isolate/wire/request_frame.ts'
+import { readFrame, REQUEST } from '../../src/isolate/wire/wire.ts'
 
 Deno.test('createSeed never gives a seed twice', () => {
   const seeds = Array.from({ length: 1000 }, createSeed)

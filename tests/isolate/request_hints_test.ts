@@ -1,5 +1,5 @@
 import { assertEquals } from '@std/assert'
-import { findHints } from '../../src/isolate/request_hints.ts'
+import { findHints } from '../../src/isolate/warm/request_hints.ts'
 
 const queries: [source: string, names: string[]][] = [
   ['', []],

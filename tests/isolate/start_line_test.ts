@@ -1,5 +1,5 @@
 import { assertEquals } from '@std/assert'
-import { type Start, StartLine } from '../../src/isolate/start_line.ts'
+import { type Start, StartLine } from '../../src/isolate/boot/start_line.ts'
 
 /** Starts that say when they begin, and end when they are let. */
 class Gates {

@@ -1,5 +1,5 @@
 import { assertEquals } from '@std/assert'
-import { isWarm } from '../../src/isolate/trial.ts'
+import { isWarm } from '../../src/isolate/machines/trial.ts'
 
 Deno.test('isWarm forgives a fork its fixed cost and half as much again, and no compilation', () => {
   const cases: [warmUs: number, runUs: number, warm: boolean][] = [

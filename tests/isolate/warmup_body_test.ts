@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from '@std/assert'
-import { fromBody, toBody } from '../../src/isolate/warmup_body.ts'
+import { fromBody, toBody } from '../../src/isolate/warm/warmup_body.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes)

@@ -1,9 +1,14 @@
-import { CLIENTS } from '../../src/isolate/warmup_clients.ts'
+import { CLIENTS } from '../../src/isolate/warm/warmup_clients.ts'
 import { assertEquals, assertRejects, assertStringIncludes } from '@std/assert'
 import { join } from '@std/path'
-import { ProgramError } from '../../src/isolate/compiler.ts'
-import { planPrograms } from '../../src/isolate/program.ts'
-import { MAX_WARMUP_FILE, parseWarmup, readWarmupFile, warmupPathOf } from '../../src/isolate/warmup_file.ts'
+import { ProgramError } from '../../src/isolate/compile/compiler.ts'
+import { planPrograms } from '../../src/isolate/plan/program.ts'
+import {
+  MAX_WARMUP_FILE,
+  parseWarmup,
+  readWarmupFile,
+  warmupPathOf,
+} from '../../src/isolate/warm/warmup_file.ts'
 import { toRoutes, withRoutes } from './guest_process.ts'
 
 const GET = `export function GET() { return new Response('x') }`

@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertThrows } from '@std/assert'
-import { readHead, readHeaders } from '../../src/isolate/guest/head.ts'
-import { sampleAppPath } from '../../src/isolate/path_pattern.ts'
-import { NO_HINTS, type RequestHints } from '../../src/isolate/request_hints.ts'
-import { planWarmup, type WarmupChoice } from '../../src/isolate/warmup.ts'
-import { CLIENTS } from '../../src/isolate/warmup_clients.ts'
-import { readFrame, REQUEST } from '../../src/isolate/wire.ts'
+import { readHead, readHeaders } from '../../src/isolate/guest/http/head.ts'
+import { sampleAppPath } from '../../src/isolate/warm/path_pattern.ts'
+import { NO_HINTS, type RequestHints } from '../../src/isolate/warm/request_hints.ts'
+import { planWarmup, type WarmupChoice } from '../../src/isolate/warm/warmup.ts'
+import { CLIENTS } from '../../src/isolate/warm/warmup_clients.ts'
+import { readFrame, REQUEST } from '../../src/isolate/wire/wire.ts'
 
 /** A frame of a warm-up, taken apart. */
 interface Planned {

@@ -10,7 +10,7 @@ import {
   readHead,
   REQUEST,
   RESPONSE,
-} from '../../src/isolate/wire.ts'
+} from '../../src/isolate/wire/wire.ts'
 import { RandomSource } from './random_source.ts'
 
 interface Vector {

@@ -1,7 +1,7 @@
 /** The table on this side is the one on the Rust side. */
 import { assert, assertEquals, assertThrows } from '@std/assert'
 import { join } from '@std/path'
-import { CRATES } from '../../src/isolate/ffi/build.ts'
+import { CRATES } from '../../src/isolate/ffi/build/build.ts'
 import { ClosedError } from '../../src/isolate/ffi/errors.ts'
 import { COMPLETION, COMPLETION_BYTES, describeAbi, hashAbi } from '../../src/isolate/ffi/layout.ts'
 import { NativeLibrary } from '../../src/isolate/ffi/library.ts'

@@ -1,16 +1,16 @@
 /** Finding and building the library, with a workspace of empty files and a cargo that is a shell script. */
 import { assert, assertEquals, assertMatch, assertRejects } from '@std/assert'
 import { dirname, join } from '@std/path'
-import { BuildProgress } from '../../src/isolate/ffi/build_progress.ts'
+import { BuildProgress } from '../../src/isolate/ffi/build/build_progress.ts'
 import {
   buildLibrary,
   type BuildOptions,
   CRATES,
   LIBRARY,
   NativeBuildError,
-} from '../../src/isolate/ffi/build.ts'
-import { hashSources } from '../../src/isolate/ffi/cargo_build.ts'
-import { buildCoreGuest, checkTools, CORE_GUEST } from '../../src/isolate/ffi/core_build.ts'
+} from '../../src/isolate/ffi/build/build.ts'
+import { hashSources } from '../../src/isolate/ffi/build/cargo_build.ts'
+import { buildCoreGuest, checkTools, CORE_GUEST } from '../../src/isolate/ffi/build/core_build.ts'
 import { IsolationUnavailableError } from '../../src/isolate/ffi/errors.ts'
 
 interface Workspace {

@@ -1,12 +1,12 @@
 /** What the tests of the bridge share: the library, the C guest of native/pool, and why they are skipped. */
 import { assertEquals } from '@std/assert'
 import { fromFileUrl, join } from '@std/path'
-import { buildLibrary } from '../../src/isolate/ffi/build.ts'
-import { findCargo } from '../../src/isolate/ffi/toolchain.ts'
+import { buildLibrary } from '../../src/isolate/ffi/build/build.ts'
+import { findCargo } from '../../src/isolate/ffi/build/toolchain.ts'
 import { NativeLibrary } from '../../src/isolate/ffi/library.ts'
 import type { NativeCompletion } from '../../src/isolate/ffi/native_pool.ts'
 import type { ProgramSpec } from '../../src/isolate/ffi/spec.ts'
-import { makeFrame, readFrame, REQUEST, RESPONSE } from '../../src/isolate/wire.ts'
+import { makeFrame, readFrame, REQUEST, RESPONSE } from '../../src/isolate/wire/wire.ts'
 
 export const ROOT = fromFileUrl(new URL('../..', import.meta.url))
 

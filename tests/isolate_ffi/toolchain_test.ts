@@ -3,7 +3,7 @@ import { assertEquals, assertMatch, assertRejects } from '@std/assert'
 import { dirname, join } from '@std/path'
 import { IsolationUnavailableError } from '../../src/isolate/ffi/errors.ts'
 import { checkKvmDevice } from '../../src/isolate/ffi/kvm_device.ts'
-import { findCargo, RUST_VERSION, ToolchainError } from '../../src/isolate/ffi/toolchain.ts'
+import { findCargo, RUST_VERSION, ToolchainError } from '../../src/isolate/ffi/build/toolchain.ts'
 import { ROOT } from './fixture.ts'
 
 interface Machine {

@@ -1,9 +1,9 @@
 /** Programs that share a base, and programs that are dropped for want of memory. */
 import { assert, assertEquals } from '@std/assert'
 import { fromFileUrl } from '@std/path'
-import { baseKey, toBaseSpec } from '../../src/isolate/base.ts'
-import { type IsolatedRoute, planPrograms } from '../../src/isolate/program.ts'
-import { openVirtualMachines } from '../../src/isolate/virtual_machines.ts'
+import { baseKey, toBaseSpec } from '../../src/isolate/boot/base.ts'
+import { type IsolatedRoute, planPrograms } from '../../src/isolate/plan/program.ts'
+import { openVirtualMachines } from '../../src/isolate/boot/virtual_machines.ts'
 import { stopEsbuild } from '../../src/compiler/esbuild.ts'
 import { openSite, type Runtime, RUNTIMES, testIn } from './fixture.ts'
 

@@ -2,9 +2,9 @@
 import { type LifecycleEvent, Router, type RouterOptions } from '@mayfly/mayfly'
 import { assertEquals } from '@std/assert'
 import { fromFileUrl } from '@std/path'
-import { buildLibrary } from '../../src/isolate/ffi/build.ts'
+import { buildLibrary } from '../../src/isolate/ffi/build/build.ts'
 import { checkKvmDevice } from '../../src/isolate/ffi/kvm_device.ts'
-import { findCargo } from '../../src/isolate/ffi/toolchain.ts'
+import { findCargo } from '../../src/isolate/ffi/build/toolchain.ts'
 import { isQuick } from '../tiers.ts'
 import { setEnvironment } from '../environment.ts'
 

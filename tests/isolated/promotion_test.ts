@@ -1,7 +1,7 @@
 /** Programs of a server answer before their warm-up, and are warm behind it. */
 import { assert, assertEquals, assertMatch } from '@std/assert'
 import { deadline } from '@std/async'
-import { openVirtualMachines } from '../../src/isolate/virtual_machines.ts'
+import { openVirtualMachines } from '../../src/isolate/boot/virtual_machines.ts'
 import { createWorkerSite, withServer, type WorkerSite } from './worker_site.ts'
 import { testIsolated } from './fixture.ts'
 

@@ -5,7 +5,7 @@
 import { assert, assertEquals } from '@std/assert'
 import { Router } from '@mayfly/mayfly'
 import { fromFileUrl } from '@std/path'
-import { loadRoutes } from '../../src/router/load.ts'
+import { loadRoutes } from '../../src/router/load/load.ts'
 import { type Runtime, RUNTIMES, testIn } from './fixture.ts'
 
 const FOLDERS = [

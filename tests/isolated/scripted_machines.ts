@@ -1,9 +1,9 @@
 /** Machines that answer at once, as a script says, in place of real ones. */
 import { MachineReset } from '../../src/isolate/ffi/machine_reset.ts'
-import type { BootedProgram, Completion, Machines } from '../../src/isolate/machines.ts'
-import type { Program } from '../../src/isolate/program.ts'
-import type { HandlerTrial } from '../../src/isolate/trial.ts'
-import { makeFrame, RESPONSE } from '../../src/isolate/wire.ts'
+import type { BootedProgram, Completion, Machines } from '../../src/isolate/machines/machines.ts'
+import type { Program } from '../../src/isolate/plan/program.ts'
+import type { HandlerTrial } from '../../src/isolate/machines/trial.ts'
+import { makeFrame, RESPONSE } from '../../src/isolate/wire/wire.ts'
 
 const NONE = new Uint8Array(0)
 

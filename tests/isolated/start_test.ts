@@ -1,8 +1,8 @@
 /** What requests meet before the machines run, and where they cannot. */
 import { assertEquals, assertMatch, assertStringIncludes } from '@std/assert'
-import { NativeBuildError } from '../../src/isolate/ffi/build.ts'
-import type { BootedProgram, Machines, MachinesOptions } from '../../src/isolate/machines.ts'
-import type { Program } from '../../src/isolate/program.ts'
+import { NativeBuildError } from '../../src/isolate/ffi/build/build.ts'
+import type { BootedProgram, Machines, MachinesOptions } from '../../src/isolate/machines/machines.ts'
+import type { Program } from '../../src/isolate/plan/program.ts'
 import { ScriptedMachines } from './scripted_machines.ts'
 import { createWorkerSite, errorsOf, NO_KVM, problemIn, toUnavailable, withServer } from './worker_site.ts'
 

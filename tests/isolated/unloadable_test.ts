@@ -1,6 +1,6 @@
 /** Programs that do not load fail alone, and say where and why. */
 import { assert, assertEquals, assertMatch } from '@std/assert'
-import { watchLoops } from '../../src/isolate/load_failure.ts'
+import { watchLoops } from '../../src/isolate/boot/load_failure.ts'
 import { openSite, testIsolated } from './fixture.ts'
 
 testIsolated(

@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from '@std/assert'
 import { stopEsbuild } from '../../src/compiler/esbuild.ts'
-import { mayBeIsolated, readExports } from '../../src/router/isolated.ts'
-import { SourceError } from '../../src/router/load_error.ts'
+import { mayBeIsolated, readExports } from '../../src/router/load/isolated.ts'
+import { SourceError } from '../../src/router/load/load_error.ts'
 
 const isolated: [name: string, source: string][] = [
   ['a constant', `export const isolated = true`],

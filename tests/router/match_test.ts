@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertStrictEquals, assertThrows } from '@std/assert'
-import { allowedMethods, match } from '../../src/router/match.ts'
-import { normalizePathname } from '../../src/router/pathname.ts'
-import { expandOptional, parsePattern, shapeOf } from '../../src/router/pattern.ts'
-import { formatTree } from '../../src/router/table.ts'
+import { allowedMethods, match } from '../../src/router/match/match.ts'
+import { normalizePathname } from '../../src/router/match/pathname.ts'
+import { expandOptional, parsePattern, shapeOf } from '../../src/router/match/pattern.ts'
+import { formatTree } from '../../src/router/load/table.ts'
 import {
   createTree,
   FOUND,
@@ -11,7 +11,7 @@ import {
   NO_PARAMS,
   type Node,
   type Tree,
-} from '../../src/router/tree.ts'
+} from '../../src/router/match/tree.ts'
 import { oracleAllowed, oracleMatch, type OracleRoute } from './oracle.ts'
 import { type Random, randomOf } from './random.ts'
 

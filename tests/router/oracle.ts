@@ -1,4 +1,4 @@
-import { expandOptional, parsePattern, type Segment } from '../../src/router/pattern.ts'
+import { expandOptional, parsePattern, type Segment } from '../../src/router/match/pattern.ts'
 
 /** A pattern with the methods it has. */
 export interface OracleRoute {

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStrictEquals } from '@std/assert'
-import { compileGuard } from '../../src/router/guard.ts'
-import { decodeRest, escapeLiteral, normalizePathname, pathnameOf } from '../../src/router/pathname.ts'
+import { compileGuard } from '../../src/router/match/guard.ts'
+import { decodeRest, escapeLiteral, normalizePathname, pathnameOf } from '../../src/router/match/pathname.ts'
 import { randomOf } from './random.ts'
 
 const paths: [raw: string, normal: string | null][] = [

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from '@std/assert'
-import { patternOf } from '../../src/router/classify.ts'
-import { expandOptional, parsePattern, shapeOf } from '../../src/router/pattern.ts'
+import { patternOf } from '../../src/router/load/classify.ts'
+import { expandOptional, parsePattern, shapeOf } from '../../src/router/match/pattern.ts'
 
 const files: [file: string, pattern: string, shapes: string[]][] = [
   ['index.ts', '/', ['/']],

@@ -1,5 +1,5 @@
-import { graphSize } from '../../src/router/module_graph.ts'
-import { type HotReload, startHotReload, stopHotReload } from '../../src/router/watch.ts'
+import { graphSize } from '../../src/router/reload/module_graph.ts'
+import { type HotReload, startHotReload, stopHotReload } from '../../src/router/reload/watch.ts'
 import { tempSite } from './temp_site.ts'
 
 /** Sizes of what hot reload itself keeps. */

@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertInstanceOf, assertRejects, assertStringIncludes } from '@std/assert'
 import { join } from '@std/path'
-import type { LoadedRoute, RouteTable } from '../../src/router/load.ts'
-import { RouteLoadError } from '../../src/router/load_error.ts'
-import type { RouteNotice } from '../../src/router/notice.ts'
-import { type HotReload, startHotReload, stopHotReload } from '../../src/router/watch.ts'
+import type { LoadedRoute, RouteTable } from '../../src/router/load/load.ts'
+import { RouteLoadError } from '../../src/router/load/load_error.ts'
+import type { RouteNotice } from '../../src/router/load/notice.ts'
+import { type HotReload, startHotReload, stopHotReload } from '../../src/router/reload/watch.ts'
 import { eventually, type TempSite, tempSite } from './temp_site.ts'
 
 /** Hot reload of a site with all that it told. */

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { createIsolation, recordIsolation, sayPhase } from '../../routes/_lib/isolation.ts'
 import { createSite } from '../../routes/_site.ts'
 import { checkKvmDevice } from '../../src/isolate/ffi/kvm_device.ts'
-import { findCargo } from '../../src/isolate/ffi/toolchain.ts'
+import { findCargo } from '../../src/isolate/ffi/build/toolchain.ts'
 import { hasChromium, openPage, openStage } from './browser.ts'
 import * as inPage from './in_page.js'
 

@@ -43,7 +43,7 @@ export async function readSources(): Promise<SourceFile[]> {
   }))
 }
 
-/** The room of a source: `src/router/match.ts` lies in `router`. */
+/** The room of a source: `src/router/match/match.ts` lies in `router`. */
 export function roomOf(path: string): string {
   return path.split('/')[1]
 }

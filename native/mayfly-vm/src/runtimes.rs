@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// What the small guest is compiled with; one of each is enough. The framework's list is in `src/isolate/ffi/core_build.ts`.
+/// What the small guest is compiled with; one of each is enough. The framework's list is in `src/isolate/ffi/build/core_build.ts`.
 const TOOLS: [(&str, &[&str]); 4] = [
     ("cargo", &["cargo"]),
     ("cmake", &["cmake"]),

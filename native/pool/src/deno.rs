@@ -11,7 +11,7 @@ const BINARY: &str = "/bin/deno";
 /// Where the guest sees the bundle.
 const BUNDLE: &str = "/app/main.js";
 
-/// As the framework has them (`V8_FLAGS` of src/isolate/program.ts, which says why).
+/// As the framework has them (`V8_FLAGS` of src/isolate/plan/program.ts, which says why).
 const V8_FLAGS: &str = "--v8-flags=--single-threaded,--no-maglev-inlining,--invocation-count-for-maglev=100,--invocation-count-for-turbofan=200";
 
 /// Runs a bundled JavaScript module under the unmodified `deno` binary: no permission, no configuration, no cache, no network. The module reads frames from fd 0 and writes frames to fd 1.

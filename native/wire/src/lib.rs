@@ -37,7 +37,7 @@ pub const HEADER_MAX: u32 = 1 << 20;
 /// No body is longer than this, in bytes, whatever the options say.
 pub const BODY_MAX: u32 = 1 << 30;
 
-// The TypeScript side repeats these numbers (src/isolate/wire.ts); a change here needs a new VERSION and a change there.
+// The TypeScript side repeats these numbers (src/isolate/wire/wire.ts); a change here needs a new VERSION and a change there.
 const _: () = {
     assert!(
         HEAD_BYTES == 16,
@@ -49,7 +49,7 @@ const _: () = {
     );
     assert!(
         VERSION == 1,
-        "frame layout: a new version needs src/isolate/wire.ts to follow"
+        "frame layout: a new version needs src/isolate/wire/wire.ts to follow"
     );
     assert!(
         Kind::Request as u8 == 1 && Kind::Response as u8 == 2,

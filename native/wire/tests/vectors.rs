@@ -1,4 +1,4 @@
-//! The test vectors that src/isolate/wire.ts is held to (tests/isolate/wire_vectors.json), judged by this crate.
+//! The test vectors that src/isolate/wire/wire.ts is held to (tests/isolate/wire_vectors.json), judged by this crate.
 
 use mayfly_wire::{FrameError, Kind, Limits, Progress, progress};
 

@@ -1,14 +1,14 @@
 /** From what a handler gave to the frame that answers. */
 import { joinBytes } from '../../context/join_bytes.ts'
 import { HttpError } from '../../errors/http_error.ts'
-import type { HeaderPairs, PendingData, ResponseHead } from '../message.ts'
-import { toJsonMembers } from '../json_members.ts'
+import type { HeaderPairs, PendingData, ResponseHead } from '../wire/message.ts'
+import { toJsonMembers } from '../wire/json_members.ts'
 import type { GuestContext } from './context.ts'
 import { toErrorData } from './errors.ts'
-import { NOTHING } from './head.ts'
+import { NOTHING } from './http/head.ts'
 import { type FrameHeader, host } from './host.ts'
-import { PLAIN_HEADS, type PlainHead } from './plain_head.ts'
-import { LazyResponse, ViewResponse } from './response.ts'
+import { PLAIN_HEADS, type PlainHead } from './http/plain_head.ts'
+import { LazyResponse, ViewResponse } from './http/response.ts'
 
 /** Writes the answer of a response; at once if it can. `limit`: bytes of the body. */
 export function answer(ctx: GuestContext, response: Response, limit: number): void | Promise<void> {

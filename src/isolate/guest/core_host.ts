@@ -1,6 +1,6 @@
 /** The guest's host where the runtime is our own, `native/guest-core`. */
-import type { RequestLine } from '../request_line.ts'
-import { NOTHING } from './head.ts'
+import type { RequestLine } from '../wire/request_line.ts'
+import { NOTHING } from './http/head.ts'
 import { type GuestHost, setHost } from './host.ts'
 
 /** What the runtime gives, as `native/guest-core/src/host.js` makes it and its surface adds to it. */

@@ -1,5 +1,5 @@
 import { HttpError } from '../../errors/http_error.ts'
-import { type ErrorData, MAX_CAUSES, MAX_ERROR_TEXT } from '../message.ts'
+import { type ErrorData, MAX_CAUSES, MAX_ERROR_TEXT } from '../wire/message.ts'
 import { host } from './host.ts'
 
 /** An error as data. Never throws, whatever was thrown. */

@@ -4,9 +4,9 @@
  * up all code that relies on it as soon as a request does otherwise. After a reset every such request would do so again: a
  * first 404, a session, a header that a handler sets cost a millisecond each.
  */
-import { writeLine } from '../request_line.ts'
+import { writeLine } from '../wire/request_line.ts'
 import type { GuestContext } from './context.ts'
-import { SEED_DIGITS } from './head.ts'
+import { SEED_DIGITS } from './http/head.ts'
 
 /** What a handler of the application could do. */
 export const WAYS: readonly ((ctx: GuestContext) => unknown)[] = [

@@ -8,8 +8,8 @@ import {
   REQUEST,
   RESPONSE,
   writeHead,
-} from '../wire.ts'
-import { type GuestHead, NOTHING, readHeader } from './head.ts'
+} from '../wire/wire.ts'
+import { type GuestHead, NOTHING, readHeader } from './http/head.ts'
 import type { FrameHeader, GuestHost } from './host.ts'
 
 /** Most frames fit; a larger one gets memory of its own. */

@@ -2,7 +2,7 @@
  * What the guest's code needs of the runtime that it runs in, beside the Web's globals. The bundle's entry loads the module of its
  * runtime first, which gives it here.
  */
-import type { GuestHead } from './head.ts'
+import type { GuestHead } from './http/head.ts'
 
 /** The header of an answer as a runtime makes it, for its own calls alone. */
 export type FrameHeader = string | number | Uint8Array<ArrayBuffer>

@@ -1,7 +1,7 @@
 /** What a base does: it waits to be told which program to load, and leaves the frames to that. */
-import type { DrawHead, LoadHead } from '../message.ts'
+import type { DrawHead, LoadHead } from '../wire/message.ts'
 import { answerControl } from './answer.ts'
-import { createHead } from './head.ts'
+import { createHead } from './http/head.ts'
 import { host, type Namespace } from './host.ts'
 import { drawNatively, seed } from './random.ts'
 

@@ -8,7 +8,7 @@
  * kernel anew every 64 KiB: before the snapshot the host lets {@link drawNatively} advance it to where its very next number
  * must be made anew.
  */
-import { SEED_DIGITS } from './head.ts'
+import { SEED_DIGITS } from './http/head.ts'
 
 const WORDS = 16
 /** Bytes that one call of `getRandomValues` may ask for, by the specification. */

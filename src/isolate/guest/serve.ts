@@ -1,17 +1,17 @@
 /** The loop of a guest: one frame in, one frame out, for ever. */
 import type { ContextHost } from '../../context/state.ts'
-import type { ControlHead, ErrorData, HookAnswer } from '../message.ts'
+import type { ControlHead, ErrorData, HookAnswer } from '../wire/message.ts'
 import { answer, answerControl, answerError } from './answer.ts'
 import { limitConsole, openConsole } from './console.ts'
 import { createGuestHost, GuestContext } from './context.ts'
 import { toErrorData } from './errors.ts'
 import { headersFor, WAYS } from './exercise.ts'
-import { NOTHING, readHeader } from './head.ts'
+import { NOTHING, readHeader } from './http/head.ts'
 import { host } from './host.ts'
 import { drawNatively, seed } from './random.ts'
-import { installLazyRequest } from './request.ts'
-import { installLazyMembers, NativeResponse } from './response.ts'
-import { installLazyResponse } from './response_constructor.ts'
+import { installLazyRequest } from './http/request.ts'
+import { installLazyMembers, NativeResponse } from './http/response.ts'
+import { installLazyResponse } from './http/response_constructor.ts'
 
 /** The export of a route file that is called once, behind the warm-up and right before the snapshot. */
 const HOOK = 'beforeSnapshot'

@@ -1,6 +1,6 @@
 /** One frame out of a stream that anybody may write. */
 import { joinBytes } from '../../context/join_bytes.ts'
-import { FrameError, type FrameLimits, HEAD_BYTES, readHead, RESPONSE } from '../wire.ts'
+import { FrameError, type FrameLimits, HEAD_BYTES, readHead, RESPONSE } from '../wire/wire.ts'
 
 /** What came: a frame, the end of the stream before one was whole, or bytes that are no frame within the limits. */
 export type FrameRead =

@@ -10,7 +10,7 @@ use super::io;
 const INPUT_BYTES: usize = 65_536;
 /// Texts of more UTF-16 units are measured before they get room.
 const SMALL_TEXT: u32 = 20_000;
-/// Fields of a request's first line, as `src/isolate/request_line.ts` has them.
+/// Fields of a request's first line, as `src/isolate/wire/request_line.ts` has them.
 const FIELDS: usize = 7;
 /// UTF-8 needs at most three bytes for a UTF-16 unit.
 const UNIT_BYTES: usize = 3;

@@ -1,0 +1,210 @@
+/**
+ * Bases: runtimes that have started and wait to be told which program to load. A program continues from one, so that it costs what it
+ * differs in; programs whose runtimes start alike share one, and with it most of their memory.
+ *
+ * ```text
+ * boot of the runtime -> base -+-> load, warm-up -> program
+ *                              +-> load, warm-up -> program   (each sees the base, and nothing of the others)
+ * ```
+ */
+import { BOOTSTRAP_PATH, BOOTSTRAPS } from '../bundle/bootstrap.ts'
+import { RUNTIME_FILE } from '../bundle/bundle.ts'
+import type { CoreFiles } from './core_files.ts'
+import { LAYOUT_PATH } from './core_layout.ts'
+import { SURFACE_PATH } from '../core/core_surface.ts'
+import type { NativeLibrary } from '../ffi/library.ts'
+import { NativeProgram } from '../ffi/native_program.ts'
+import type { LoadSpec, ProgramSpec } from '../ffi/spec.ts'
+import { DEFAULT_LIMITS } from '../plan/options.ts'
+import { GUEST_PATH, type Program } from '../plan/program.ts'
+import { encodeControl } from '../wire/request_frame.ts'
+
+/** A base, held by a program for as long as it may be loaded again. */
+export interface HeldBase {
+  readonly native: NativeProgram
+  /** Lets go of it; the last one frees it. A second time does nothing. */
+  release(): Promise<void>
+}
+
+const BOOT_MS = 60_000
+/** CPU time for all code at the top of a program's modules. */
+export const LOAD_CPU_MS = 5000
+/** Memory for a load and a warm-up beside that of a request: the garbage of a thousand requests lies there at once. */
+const LOADING_BYTES = 512 << 20
+/** Memory of each runtime itself beside that of a request. */
+const RUNTIME_BYTES = { deno: 64 << 20, core: 48 << 20 }
+
+/** A runtime before it has a program. `core` is there when that is the program's. */
+export function toBaseSpec(plan: Program, core?: CoreFiles): ProgramSpec {
+  const { env, options, runtime } = plan
+  return {
+    ...core === undefined ? toDeno(plan) : toCore(plan, core),
+    env,
+    files: [
+      { guest: BOOTSTRAP_PATH, bytes: new TextEncoder().encode(BOOTSTRAPS[options.runtime]) },
+      { guest: `/${RUNTIME_FILE}`, bytes: runtime.code },
+      ...core === undefined ? [] : [
+        { guest: SURFACE_PATH, bytes: core.surface },
+        { guest: LAYOUT_PATH, bytes: core.layout },
+      ],
+    ],
+    draws: draws(options),
+    clockUs: options.coarseClockUs,
+    limits: {
+      memoryBytes: memoryBytes(options),
+      outputBytes: 0, // no answer has a body
+      logBytes: DEFAULT_LIMITS.logBytes,
+      bootMs: BOOT_MS,
+      cpuMs: 0,
+      calls: DEFAULT_LIMITS.systemCalls,
+      descriptors: DEFAULT_LIMITS.files,
+      threads: DEFAULT_LIMITS.threads,
+      mappings: DEFAULT_LIMITS.mappings,
+    },
+  }
+}
+
+type Image = Pick<ProgramSpec, 'path' | 'args' | 'mounts' | 'libraries'>
+
+/** What a machine tells of itself, of which nothing is the host's: its name is `mayfly`, whatever it runs on. Loggers ask for it. */
+const MACHINE_FACTS = '--allow-sys=hostname,osRelease,osUptime,loadavg,systemMemoryInfo,cpus,homedir,uid,gid'
+
+/** Stock Deno, with its own libraries and nothing else of the host. It may read the file that it will load. */
+function toDeno({ args }: Program): Image {
+  const deno = Deno.execPath()
+  return {
+    path: '/bin/deno',
+    args: ['deno', ...args.slice(0, -1), `--allow-read=${GUEST_PATH}`, MACHINE_FACTS, BOOTSTRAP_PATH],
+    mounts: [{ guest: '/bin/deno', host: deno }],
+    libraries: [deno],
+  }
+}
+
+/** The core runtime, which needs no library. */
+function toCore({ args }: Program, { binary }: CoreFiles): Image {
+  const path = '/bin/guest-core'
+  return {
+    path,
+    args: ['guest-core', ...args.slice(0, -1), BOOTSTRAP_PATH, LAYOUT_PATH],
+    mounts: [{ guest: path, host: binary }],
+  }
+}
+
+/** Whether the runtime has a generator of its own, from which all programs of a base would draw the same numbers; core asks the kernel. */
+function draws({ runtime }: Program['options']): boolean {
+  return runtime === 'deno'
+}
+
+/** A program for its base, without a warm-up; its modules draw from `seed`. */
+export function toLoadSpec({ bundle, options }: Program, base: NativeProgram, seed: string): LoadSpec {
+  const { cpuMs, outputBytes, limits } = options
+  return {
+    base: base.handle,
+    frame: encodeControl({
+      control: 'load',
+      name: GUEST_PATH,
+      memoryBytes: options.memoryMb * (1 << 20),
+      seed,
+    }),
+    files: [{ guest: GUEST_PATH, bytes: bundle.code }],
+    loading: {
+      memoryBytes: memoryBytes(options) + LOADING_BYTES,
+      requestBytes: options.memoryMb * (1 << 20),
+      cpuMs: LOAD_CPU_MS,
+    },
+    draws: draws(options),
+    limits: {
+      memoryBytes: memoryBytes(options),
+      outputBytes,
+      logBytes: limits.logBytes,
+      bootMs: BOOT_MS,
+      cpuMs,
+      calls: limits.systemCalls,
+      descriptors: limits.files,
+      threads: limits.threads,
+      mappings: limits.mappings,
+    },
+  }
+}
+
+/** The core runtime's own limit lies below this: it lets go of memory late, and its limit has an eighth of play. */
+function memoryBytes({ memoryMb, runtime }: Program['options']): number {
+  const play = runtime === 'core' ? memoryMb / 8 : 0
+  return RUNTIME_BYTES[runtime] + Math.ceil(memoryMb + play) * (1 << 20)
+}
+
+/**
+ * All that a base was started with: what it read of it cannot be changed afterwards, so only programs that agree in all of it share one.
+ * Values of variables are part of it; a program without them never meets a base that has them.
+ */
+export function baseKey({ path, args, env, mounts, clockUs, limits }: ProgramSpec): string {
+  return JSON.stringify([path, args, Object.entries(env ?? {}).sort(), mounts, clockUs, limits])
+}
+
+interface Entry {
+  readonly native: Promise<NativeProgram>
+  holders: number
+  /** Host memory, known once it has booted. */
+  bytes: number
+}
+
+/** The bases of one library, each booted when the first program needs it and freed after the last one. */
+export class Bases {
+  readonly #library: NativeLibrary
+  readonly #openCore: () => Promise<CoreFiles>
+  #core: Promise<CoreFiles> | null = null
+  readonly #entries = new Map<string, Entry>()
+
+  /** `core` gives the core runtime when the first program needs it. */
+  constructor(library: NativeLibrary, core: () => Promise<CoreFiles>) {
+    this.#library = library
+    this.#openCore = core
+  }
+
+  /** The base of a program. Rejects as {@link NativeProgram.boot} does; a boot that failed is tried again by the next caller. */
+  async hold(plan: Program): Promise<HeldBase> {
+    const spec = toBaseSpec(plan, plan.options.runtime === 'core' ? await this.#coreFiles() : undefined)
+    const key = baseKey(spec)
+    let entry = this.#entries.get(key)
+    if (entry === undefined) {
+      entry = { native: NativeProgram.boot(this.#library, spec), holders: 0, bytes: 0 }
+      this.#entries.set(key, entry)
+    }
+    entry.holders++
+    try {
+      const native = await entry.native
+      entry.bytes = native.report.ownBytes
+      let held = true
+      return {
+        native,
+        release: async () => {
+          if (!held) return
+          held = false
+          await this.#letGo(key, entry)
+        },
+      }
+    } catch (error) {
+      entry.holders--
+      if (this.#entries.get(key) === entry) this.#entries.delete(key)
+      throw error
+    }
+  }
+
+  /** Bytes of host memory that the bases take. */
+  get bytes(): number {
+    return [...this.#entries.values()].reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+
+  #coreFiles(): Promise<CoreFiles> {
+    return this.#core ??= this.#openCore().catch((error) => {
+      this.#core = null
+      throw error
+    })
+  }
+
+  async #letGo(key: string, entry: Entry): Promise<void> {
+    if (--entry.holders > 0) return
+    if (this.#entries.get(key) === entry) this.#entries.delete(key)
+    await (await entry.native).close()
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * From a planned program to a snapshot that is warm.
+ *
+ * ```text
+ * load -> describe -> warm-up -> beforeSnapshot -> snapshot -> trial runs in a fork
+ *                     ^     |
+ *                     +-----+ while requests become faster
+ * ```
+ */
+import { toPrintable } from '../../errors/printable.ts'
+import { toLoadSpec } from './base.ts'
+import { BootError } from '../ffi/errors.ts'
+import type { NativeLibrary } from '../ffi/library.ts'
+import { NativeProgram } from '../ffi/native_program.ts'
+import type { WarmupFrame } from '../ffi/spec.ts'
+import type { BeforeSnapshotHead, DescribeHead } from '../wire/message.ts'
+import { nameHandler, type Program } from '../plan/program.ts'
+import { createSeed, encodeControl } from '../wire/request_frame.ts'
+import { decodeHookAnswer } from '../wire/response_frame.ts'
+import { toHostError } from '../plan/stack.ts'
+import { type HandlerTrial, isWarm } from '../machines/trial.ts'
+import type { Warmup } from '../warm/warmup.ts'
+import { HEADER_MAX } from '../wire/wire.ts'
+
+/** A program that can run, and how warm it is. */
+export interface WarmProgram {
+  readonly native: NativeProgram
+  /** Milliseconds, trials and second boots included. */
+  readonly bootMs: number
+  /** Whether its requests run in a fork as they did at the end of the warm-up. */
+  readonly settled: boolean
+  /** How its handlers ran in a fork. */
+  readonly trials: readonly HandlerTrial[]
+  /** What its modules drew from. */
+  readonly seed: string
+}
+
+/** What a request may take beyond its own limits, by the clock and of the CPU, where nothing is warm: its code is compiled yet. */
+export const COLD_MS = 1000
+/**
+ * CPU time of a handler's warm-up until its requests are first compared, the most for one handler, and for all of them. CPU time: a
+ * neighbour on the core must not shorten it.
+ */
+const WINDOW_MS = 250
+const HANDLER_MS = 6000
+const WARMUP_MS = 20_000
+/** Runs of each frame where nothing gets quicker by running: they find what is set up at first use, and leave little garbage. */
+const INTERPRETED_RUNS = 2
+
+/**
+ * Loads a program into its base and warms it up; its modules draw from `seed`. A handler that ends it in its warm-up, or does not come to
+ * an end, starts cold and is told of on standard error. Rejects with `BootError`, `IsolationUnavailableError` or `NativeError`.
+ */
+export async function bootWarm(
+  library: NativeLibrary,
+  base: NativeProgram,
+  plan: Program,
+  seed: string = createSeed(),
+): Promise<WarmProgram> {
+  const begin = performance.now()
+  const { native, trials } = await bootSurvivors(library, base, plan, seed, plan.warmup)
+  return { native, bootMs: performance.now() - begin, settled: trials.every(isWarm), trials, seed }
+}
+
+/** Loads a program into its base and warms nothing up; its modules draw from `seed`. Its first answer describes it. Rejects as {@link bootWarm} does. */
+export async function bootCold(
+  library: NativeLibrary,
+  base: NativeProgram,
+  plan: Program,
+  seed: string,
+): Promise<NativeProgram> {
+  const { cpuMs } = plan.options
+  const options = { ...plan.options, cpuMs: cpuMs === 0 ? 0 : cpuMs + COLD_MS }
+  return (await bootSurvivors(library, base, { ...plan, options }, seed, [])).native
+}
+
+/** Boots, each time without the handler at fault. */
+async function bootSurvivors(
+  library: NativeLibrary,
+  base: NativeProgram,
+  plan: Program,
+  seed: string,
+  given: readonly Warmup[],
+): Promise<{ native: NativeProgram; trials: readonly HandlerTrial[] }> {
+  let warmup = given
+  for (;;) {
+    const steps = toSteps(plan, warmup)
+    try {
+      const spec = {
+        ...toLoadSpec(plan, base, seed),
+        warmup: steps.map(({ frame }) => frame),
+        // What a warm-up leaves in memory; without one that costs more than it gives.
+        ...(warmup.length === 0 ? {} : { last: encodeControl({ control: 'settle' }) }),
+      }
+      const native = await NativeProgram.boot(library, spec)
+      const failed = warmup.length === 0 ? undefined : failedHook(plan, native, steps.length - 1)
+      if (failed === undefined) return { native, trials: toTrials(native, steps) }
+      console.error(`mayfly: ${failed}; it starts without a warm-up, of which nothing may stay`)
+      await native.close()
+      warmup = []
+    } catch (error) {
+      if (!(error instanceof BootError) || error.entry === null || warmup.length === 0) throw error
+      // What is of no handler is the hook: that fails for all of them.
+      const { handler } = steps[error.entry]
+      const name = handler === null ? 'all its handlers' : nameHandler(plan, handler)
+      console.error(
+        `mayfly: the warm-up of ${name} failed, it starts without (\`warmup: 0\` says so in its file): ${error.message}`,
+      )
+      warmup = handler === null ? [] : warmup.filter((entry) => entry.handler !== handler)
+    }
+  }
+}
+
+/** What `beforeSnapshot` threw, in words with its file; undefined where all is well. */
+function failedHook(plan: Program, native: NativeProgram, index: number): string | undefined {
+  const { failed } = decodeHookAnswer(native.answer(index), { header: HEADER_MAX, body: 0 })
+  if (failed === undefined) return undefined
+  const file = [...new Set(plan.handlers.map(({ route }) => route.file))][failed.module]
+  const { name, message } = toHostError(plan.stacks, failed.error)
+  return `beforeSnapshot of ${file} failed: ${name}: ${toPrintable(message)}`
+}
+
+/** One frame of the warm-up, and whose it is; null for the program's own. */
+interface Step {
+  readonly handler: number | null
+  /** The request's shape, for one that is tried out. */
+  readonly tried: string | null
+  readonly frame: WarmupFrame
+}
+
+function toTrials({ report }: NativeProgram, steps: readonly Step[]): HandlerTrial[] {
+  return report.trials.map(({ entry, warmUs, runUs }) => {
+    const { handler, tried } = steps[entry]
+    return { handler: handler!, shape: tried!, warmUs, runUs }
+  })
+}
+
+/** The whole warm-up: the description, each handler's requests in turn, and the application's own last word. */
+function toSteps(plan: Program, warmup: readonly Warmup[]): Step[] {
+  const handlers = Map.groupBy(warmup, ({ handler }) => handler)
+  const timeoutMs = plan.options.timeoutMs + COLD_MS
+  const isCompiled = plan.options.runtime === 'deno'
+  const requests = warmup.map((entry): Step => {
+    const { handler, frame, count, tried } = entry
+    const own = handlers.get(handler)!
+    const share = (ms: number) => Math.ceil(Math.min(ms, WARMUP_MS / handlers.size) / own.length)
+    const runs = isCompiled ? count : Math.min(count, INTERPRETED_RUNS)
+    const budget = { windowMs: share(WINDOW_MS), mostMs: share(HANDLER_MS) }
+    const rehearse = tried !== null
+    return { handler, tried, frame: { frame, runs, group: 1, rehearse, timeoutMs, ...budget } }
+  })
+  return [
+    toControl({ control: 'describe' }, 0),
+    ...requests,
+    toControl({ control: 'before-snapshot', seed: createSeed() }, 2, timeoutMs),
+  ]
+}
+
+/** A frame of the program's own, whose answer is read after the boot. */
+function toControl(
+  head: DescribeHead | BeforeSnapshotHead,
+  group: number,
+  timeoutMs?: number,
+): Step {
+  const frame = { frame: encodeControl(head), runs: 1, group, tell: true }
+  return { handler: null, tried: null, frame: timeoutMs === undefined ? frame : { ...frame, timeoutMs } }
+}

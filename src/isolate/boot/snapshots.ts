@@ -1,0 +1,317 @@
+/**
+ * Programs in memory. Those that were not used for the longest time are dropped when all take more than their budget, and loaded again
+ * into their bases when a request comes for one.
+ *
+ * ```text
+ *              +--- a request ---- dropped <---+
+ *              v                               | over the budget
+ * load -> cold snapshot, serves -> warm snapshot, serves
+ *                              ^
+ *                              +-- a second load, with the warm-up, in the background
+ * ```
+ * What modules draw by chance is the same in the cold and in the warm one, as both draw from one seed.
+ */
+import { Bases, type HeldBase } from './base.ts'
+import { Background } from './background.ts'
+import { bootCold, bootWarm } from './boot.ts'
+import { openCore } from './core_files.ts'
+import { ClosedError, QueueFullError } from '../ffi/errors.ts'
+import type { NativeLibrary } from '../ffi/library.ts'
+import type { NativePool } from '../ffi/native_pool.ts'
+import type { NativeProgram } from '../ffi/native_program.ts'
+import { explainLoad } from './load_failure.ts'
+import type { BootedProgram, MachinesOptions, Readiness } from '../machines/machines.ts'
+import type { Program } from '../plan/program.ts'
+import { createSeed } from '../wire/request_frame.ts'
+import { findResidue } from './residue.ts'
+import type { HandlerTrial } from '../machines/trial.ts'
+
+/** Memory of one machine of a program beside the snapshot: pages of its own, and what the host and KVM keep of it. */
+const MACHINE_BYTES = 1 << 20
+
+/** A snapshot, and how it came to be. */
+interface Taken {
+  readonly native: NativeProgram
+  readonly how: Readiness
+  /** What its modules drew from. */
+  readonly seed: string
+}
+
+/** A program that has booted, whether its snapshot is in memory or not. */
+export class SnapshotProgram implements BootedProgram {
+  readonly plan: Program
+  readonly base: HeldBase
+  readonly description: Uint8Array<ArrayBuffer>
+  /** Null while it is dropped. */
+  native: NativeProgram | null
+  how: Readiness
+  /** Grows with each use of any program. */
+  used = 0
+  /** A request has come for it. */
+  asked = false
+  retired = false
+  loading: Promise<NativeProgram> | null = null
+
+  constructor(plan: Program, base: HeldBase, { native, how }: Taken) {
+    this.plan = plan
+    this.base = base
+    this.native = native
+    this.description = native.answer(0)
+    this.how = how
+  }
+
+  get bootMs(): number {
+    return this.how.bootMs
+  }
+
+  get loadMs(): number {
+    return this.how.loadMs!
+  }
+
+  get settled(): boolean | undefined {
+    return this.how.settled
+  }
+
+  get warm(): boolean | undefined {
+    return this.how.warm
+  }
+
+  get trials(): readonly HandlerTrial[] | undefined {
+    return this.how.trials
+  }
+}
+
+/** The programs of one pool, within a budget. */
+export class Snapshots {
+  readonly #library: NativeLibrary
+  readonly #pool: NativePool
+  readonly #options: MachinesOptions
+  readonly #bases: Bases
+  readonly #programs = new Set<SnapshotProgram>()
+  /** Snapshots on their way out: their last requests run. */
+  readonly #leaving = new Set<Promise<void>>()
+  #uses = 0
+  /** Requests that wait for a program to be loaded again. */
+  #waiting = 0
+  /** Warm-ups of programs that serve, and looks for what warm-ups left. */
+  readonly #background = new Background<SnapshotProgram>((a, b) => b.used - a.used)
+  /** Ends with the loads before; one runs at a time, as requests of other programs need the cores. */
+  #line: Promise<unknown> = Promise.resolve()
+
+  constructor(library: NativeLibrary, pool: NativePool, options: MachinesOptions) {
+    this.#library = library
+    this.#pool = pool
+    this.#options = options
+    this.#bases = new Bases(library, () => openCore(options))
+  }
+
+  /** As `Machines.whileStarting`. */
+  whileStarting(starts: () => Promise<void>): Promise<void> {
+    return this.#background.hold(starts)
+  }
+
+  /** Boots a program, in its base. */
+  async boot(plan: Program): Promise<SnapshotProgram> {
+    const base = await this.#bases.hold(plan)
+    try {
+      const taken = await this.#background.hold(() => this.#take(base, plan))
+        .catch(async (error) => {
+          throw await explainLoad(this.#library, base.native, plan, error)
+        })
+      const program = new SnapshotProgram(plan, base, taken)
+      this.#programs.add(program)
+      this.#serve(program, taken)
+      return program
+    } catch (error) {
+      await base.release()
+      throw error
+    }
+  }
+
+  /** Loads a program, up to where it can serve. */
+  async #take(base: HeldBase, plan: Program): Promise<Taken> {
+    const seed = createSeed()
+    if (!this.#warmsLater(plan)) return await this.#takeWarm(base, plan, seed)
+    const begin = performance.now()
+    const native = await bootCold(this.#library, base.native, plan, seed)
+    const loadMs = native.report.bootUs / 1000
+    return { native, seed, how: { warm: false, bootMs: performance.now() - begin, loadMs } }
+  }
+
+  async #takeWarm(base: HeldBase, plan: Program, seed: string): Promise<Taken> {
+    const { native, ...how } = await bootWarm(this.#library, base.native, plan, seed)
+    const { bootMs, settled, trials } = how
+    return { native, seed, how: { warm: true, bootMs, loadMs: native.report.bootUs / 1000, settled, trials } }
+  }
+
+  /** Whether a program serves before its warm-up. One that keeps its state would lose it to the warm snapshot. */
+  #warmsLater({ options, warmup }: Program): boolean {
+    return this.#options.warmLater === true && options.runtime === 'deno' && options.ephemeral &&
+      warmup.length > 0
+  }
+
+  /** Makes a snapshot the one that serves, and does in the background what is left to do. */
+  #serve(program: SnapshotProgram, { native, how, seed }: Taken): void {
+    program.native = native
+    program.how = how
+    this.#keep(program)
+    const isOver = () => program.retired || program.native !== native
+    this.#background.add(program, async () => {
+      if (isOver()) return
+      if (how.warm !== false) return await this.#lookForResidue(program, null, native, seed, isOver)
+      await this.#warm(program, native, seed)
+    })
+  }
+
+  /** Puts a warm snapshot in the place of a cold one, which ends after its requests. */
+  async #warm(program: SnapshotProgram, cold: NativeProgram, seed: string): Promise<void> {
+    const { plan, base } = program
+    let taken: Taken
+    try {
+      taken = await this.#takeWarm(base, plan, seed)
+    } catch (error) {
+      if (program.retired) return
+      const files = [...new Set(plan.handlers.map(({ route }) => route.file))].join(' and ')
+      console.error(
+        `mayfly: ${files} cannot be warmed up, its requests stay slow: ${(error as Error).message}`,
+      )
+      return
+    }
+    const { native, how } = taken
+    if (program.retired || program.native !== cold) return await native.close()
+    program.native = native
+    program.how = how
+    this.#keep(program)
+    this.#options.onReady?.(plan, how)
+    const isOver = () => program.retired || program.native !== native
+    try {
+      await this.#lookForResidue(program, cold, native, seed, isOver)
+    } finally {
+      this.#let(cold)
+    }
+  }
+
+  /**
+   * Tells of what the warm-up left: `cold` is the same program without one, or is loaded. A program that keeps its state has it from its
+   * requests too.
+   */
+  async #lookForResidue(
+    { plan, base }: SnapshotProgram,
+    cold: NativeProgram | null,
+    warm: NativeProgram,
+    seed: string,
+    isOver: () => boolean,
+  ): Promise<void> {
+    const { onResidue } = this.#options
+    if (onResidue === undefined || plan.warmup.length === 0 || !plan.options.ephemeral) return
+    // A program that was retired or a pool that was closed meanwhile: there is nobody to tell.
+    const given = cold ?? await bootCold(this.#library, base.native, plan, seed).catch(() => null)
+    if (given === null) return
+    try {
+      const handlers = await findResidue(this.#pool, plan, given, warm, isOver).catch(() => null)
+      if (handlers !== null && !isOver()) onResidue(plan, handlers)
+    } finally {
+      if (cold === null) this.#let(given)
+    }
+  }
+
+  /**
+   * Notes a use, and gives the snapshot; null when it must be loaded first, by {@link load}. Throws `ClosedError` for a program that is
+   * retired.
+   */
+  use(program: SnapshotProgram): NativeProgram | null {
+    if (program.retired) throw new ClosedError('program')
+    program.used = ++this.#uses
+    program.asked = true
+    return program.native
+  }
+
+  /** Loads a dropped program again. Rejects with `QueueFullError` when too many requests wait for that, and as the boot did. */
+  async load(program: SnapshotProgram): Promise<NativeProgram> {
+    if (this.#waiting >= this.#options.queue) throw new QueueFullError()
+    this.#waiting++
+    try {
+      program.loading ??= this.#inLine(() => this.#load(program)).finally(() => program.loading = null)
+      return await program.loading
+    } finally {
+      this.#waiting--
+    }
+  }
+
+  /** Ends a program after its requests. */
+  async retire(program: SnapshotProgram): Promise<void> {
+    this.#programs.delete(program)
+    program.retired = true
+    const { native } = program
+    program.native = null
+    if (native !== null) await this.#pool.retire(native)
+    await program.base.release()
+  }
+
+  /** Refuses further requests, closes the pool after those under way, and ends all programs. */
+  async close(): Promise<void> {
+    for (const program of this.#programs) program.retired = true
+    await this.#line
+    await this.#background.close()
+    await this.#pool.close()
+    await Promise.all(this.#leaving)
+    for (const { native, base } of this.#programs) {
+      await native?.close()
+      await base.release()
+    }
+  }
+
+  #inLine<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#line.then(work)
+    this.#line = result.catch(() => {})
+    return result
+  }
+
+  async #load(program: SnapshotProgram): Promise<NativeProgram> {
+    if (program.retired) throw new ClosedError('program')
+    const { plan, base } = program
+    const taken = await this.#background.hold(() => this.#take(base, plan))
+    const { native } = taken
+    // It may have been retired meanwhile.
+    if (program.retired as boolean) {
+      await native.close()
+      throw new ClosedError('program')
+    }
+    this.#serve(program, taken)
+    this.#options.onReady?.(plan, taken.how)
+    return native
+  }
+
+  /** Readies a snapshot, and drops others until all fit. */
+  #keep(program: SnapshotProgram): void {
+    if (program.asked) this.#pool.prepare(program.native!)
+    const { memoryBudgetMb } = this.#options
+    if (memoryBudgetMb === undefined) return
+    const held = [...this.#programs].filter(({ native }) => native !== null)
+    let bytes = this.#bases.bytes + held.reduce((sum, each) => sum + this.#bytesOf(each), 0)
+    for (const each of held.toSorted((a, b) => a.used - b.used)) {
+      if (bytes <= memoryBudgetMb * (1 << 20)) break
+      if (each === program) continue
+      bytes -= this.#bytesOf(each)
+      this.#drop(each)
+    }
+  }
+
+  #bytesOf({ native }: SnapshotProgram): number {
+    return native!.report.ownBytes + this.#options.vms * MACHINE_BYTES
+  }
+
+  #drop(program: SnapshotProgram): void {
+    const native = program.native!
+    program.native = null
+    this.#let(native)
+    this.#options.onDrop?.(program.plan)
+  }
+
+  /** Ends a snapshot after its requests. */
+  #let(native: NativeProgram): void {
+    // A failure to free it shows when the pool is closed.
+    const left = this.#pool.retire(native).catch(() => {}).finally(() => this.#leaving.delete(left))
+    this.#leaving.add(left)
+  }
+}

@@ -1,0 +1,97 @@
+/** Programs in virtual machines: the native library, its pool, and what a program is booted from. */
+import type { Awaitable } from '../../context/types.ts'
+import { COLD_MS } from './boot.ts'
+import { buildLibrary } from '../ffi/build/build.ts'
+import { IsolationUnavailableError } from '../ffi/errors.ts'
+import { checkKvmDevice } from '../ffi/kvm_device.ts'
+import { NativeLibrary } from '../ffi/library.ts'
+import { NativePool, type SubmitOptions } from '../ffi/native_pool.ts'
+import type { BootedProgram, Completion, Machines, MachinesOptions } from '../machines/machines.ts'
+import type { Program } from '../plan/program.ts'
+import { type SnapshotProgram, Snapshots } from './snapshots.ts'
+
+/**
+ * Builds and loads the native library and starts the machines' threads. Rejects with `IsolationUnavailableError` where no virtual
+ * machine can run and with `NativeBuildError` where the library cannot be built; both say what to do.
+ */
+export async function openVirtualMachines(options: MachinesOptions): Promise<Machines> {
+  await checkKvmDevice()
+  const { onBuild, signal } = options
+  const library = NativeLibrary.open(await buildLibrary({ onBuild, signal }))
+  try {
+    const report = library.doctor()
+    if (!report.available) throw new IsolationUnavailableError(`${report.reason}: ${report.mend}`)
+    return new VirtualMachines(library, options)
+  } catch (error) {
+    library.close()
+    throw error
+  }
+}
+
+/**
+ * Whether the environment asks for a check after every request: the machine is compared with its snapshot, byte for byte, and a
+ * difference fails the request. Programs that keep their state always differ. The tests set it.
+ */
+function checksResets(): boolean {
+  const variable = 'MAYFLY_CHECK_RESETS'
+  const { state } = Deno.permissions.querySync({ name: 'env', variable })
+  return state === 'granted' && Deno.env.get(variable) === '1'
+}
+
+class VirtualMachines implements Machines {
+  readonly boundary = 'vm'
+  readonly #library: NativeLibrary
+  readonly #pool: NativePool
+  readonly #snapshots: Snapshots
+  readonly #check = checksResets()
+
+  constructor(library: NativeLibrary, options: MachinesOptions) {
+    this.#library = library
+    this.#pool = new NativePool(library, { workers: options.vms, queue: options.queue })
+    this.#snapshots = new Snapshots(library, this.#pool, options)
+  }
+
+  whileStarting(starts: () => Promise<void>): Promise<void> {
+    return this.#snapshots.whileStarting(starts)
+  }
+
+  boot(plan: Program): Promise<BootedProgram> {
+    return this.#snapshots.boot(plan)
+  }
+
+  submit(
+    program: BootedProgram,
+    frame: Uint8Array<ArrayBuffer>,
+    options: SubmitOptions,
+  ): Awaitable<Completion> {
+    const native = this.#snapshots.use(program as SnapshotProgram)
+    if (native === null) return this.#submitLater(program as SnapshotProgram, frame, options)
+    return this.#pool.submit(native, frame, this.#toOptions(program as SnapshotProgram, options))
+  }
+
+  #toOptions({ warm }: SnapshotProgram, options: SubmitOptions): SubmitOptions {
+    const timeoutMs = warm === false ? options.timeoutMs + COLD_MS : options.timeoutMs
+    return { ...options, timeoutMs, check: this.#check }
+  }
+
+  /** Loads the program first; if others pushed it out before the request was in, once more. */
+  async #submitLater(
+    program: SnapshotProgram,
+    frame: Uint8Array<ArrayBuffer>,
+    options: SubmitOptions,
+  ): Promise<Completion> {
+    for (;;) {
+      const native = this.#snapshots.use(program) ?? await this.#snapshots.load(program)
+      if (native.open) return await this.#pool.submit(native, frame, this.#toOptions(program, options))
+    }
+  }
+
+  retire(program: BootedProgram): Promise<void> {
+    return this.#snapshots.retire(program as SnapshotProgram)
+  }
+
+  async close(): Promise<void> {
+    await this.#snapshots.close()
+    this.#library.close()
+  }
+}

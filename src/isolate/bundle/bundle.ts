@@ -1,0 +1,201 @@
+/**
+ * One program of many route files: their code and what it imports. The guest that runs it is a file of its own, the same for all
+ * programs.
+ */
+import { fromFileUrl } from '@std/path'
+import { type BuildResult, ProgramError, runBuild } from '../compile/compiler.ts'
+import { containIn, refusalOf } from '../resolve/containment.ts'
+import { globalPath, SUBSTITUTE_FOLDER } from '../core/core_resolver.ts'
+import { readCompilerOptions, toCompilation } from '../compile/compiler_options.ts'
+import type { FileModules } from './file_modules.ts'
+import { findMissing, MISSING_PROBES, type MissingUse } from '../core/missing_in_core.ts'
+import { NODE_GLOBALS } from '../core/node_in_core.ts'
+import type { IsolateRuntime } from '../plan/options.ts'
+import { ENTRY_NAMESPACE, resolverPlugin } from './resolver.ts'
+
+/** A handler: an export of a route file. */
+export interface BundleHandler {
+  /** For people: `routes/users.ts GET`. */
+  readonly name: string
+  /** Index in {@link BundleInput.files}. */
+  readonly file: number
+  /** A method, or `default` for an app with `fetch`. */
+  readonly export: string
+}
+
+/** What goes into a bundle. The order of the handlers gives their numbers on the wire. */
+export interface BundleInput {
+  /** What runs it. */
+  readonly runtime: IsolateRuntime
+  /** A folder, of the routes: the files of its project, and packages, may be in the bundle. */
+  readonly root: string
+  /** Absolute paths of the route files. */
+  readonly files: readonly string[]
+  readonly handlers: readonly BundleHandler[]
+  /** Bytes of a response's body. */
+  readonly outputBytes: number
+  /** Bytes that a request may write to its console. */
+  readonly logBytes: number
+}
+
+/** A bundle. The same input and sources give the same bytes. */
+export interface Bundle {
+  readonly code: Uint8Array<ArrayBuffer>
+  /** The source map as JSON: kept by the host, as mapping a stack in the guest would read it anew in every request. */
+  readonly map: string
+  /** Absolute paths of the files that the bundle consists of, sorted; remote modules are left out. */
+  readonly inputs: readonly string[]
+  /** Uses of globals that its runtime has not. */
+  readonly missing: readonly MissingUse[]
+}
+
+/** Name of the guest's file; programs import it from beside them. */
+export const RUNTIME_FILE = 'runtime.js'
+
+const GUEST = new URL('../guest/', import.meta.url)
+/** What the guest asks of each runtime. */
+const HOSTS: Readonly<Record<IsolateRuntime, string>> = { deno: 'deno/deno_host.ts', core: 'core_host.ts' }
+const ENTRY = 'program'
+
+/** How esbuild sees each runtime. */
+const TARGETS = {
+  deno: { platform: 'node', conditions: ['deno', 'import', 'module'], mainFields: ['module', 'main'] },
+  core: {
+    platform: 'browser',
+    conditions: ['worker', 'browser', 'import', 'module'],
+    mainFields: ['browser', 'module', 'main'],
+  },
+} as const
+
+/** A package that asks for `process.env.NODE_ENV` has its answer when it is bundled, and its other half is left out. */
+const CORE_DEFINES = { 'process.env.NODE_ENV': '"production"', global: 'globalThis' }
+
+const bundled = new Map<IsolateRuntime, Promise<Bundle>>()
+
+/** The guest, bundled once for each runtime. Rejects as {@link bundleProgram} does. */
+export function bundleRuntime(runtime: IsolateRuntime): Promise<Bundle> {
+  const entry = `import ${toGuestImport(HOSTS[runtime])}
+import ${toGuestImport('prelude.ts')}
+export { awaitProgram, practiseLoading } from ${toGuestImport('load.ts')}
+export { exercise, serve } from ${toGuestImport('serve.ts')}
+export * from ${toGuestImport('facade.ts')}
+export * from ${toGuestImport('modules.ts')}
+`
+  const known = bundled.get(runtime)
+  if (known !== undefined) return known
+  const made = build(runtime, entry, null, []).catch((error) => {
+    bundled.delete(runtime)
+    throw error
+  })
+  bundled.set(runtime, made)
+  return made
+}
+
+/**
+ * Bundles a program. Throws `ProgramError` with file and line for what does not parse, cannot be found, or is not exported
+ * where it is imported.
+ */
+export async function bundleProgram(input: BundleInput): Promise<Bundle> {
+  const containment = await containIn(input.root)
+  if (input.runtime === 'core') containment.packages.add(await Deno.realPath(SUBSTITUTE_FOLDER))
+  for (const file of input.files) {
+    const refusal = await refusalOf(containment, file)
+    if (refusal !== null) throw new ProgramError(`route file: ${refusal}`, { file, line: 1, column: 1 })
+  }
+  const options = await readCompilerOptions(input.root, containment.project)
+  const modules = { runtime: input.runtime, containment, options }
+  return await build(input.runtime, toEntry(input), modules, input.files)
+}
+
+/** `files` as {@link resolverPlugin} takes it; `routes`: the route files. */
+async function build(
+  runtime: IsolateRuntime,
+  entry: string,
+  files: FileModules | null,
+  routes: readonly string[],
+): Promise<Bundle> {
+  const reasons = new Map<string, string>()
+  const run = (more: Readonly<Record<string, unknown>>) =>
+    runBuild(
+      'bundle isolated handlers',
+      {
+        entryPoints: [ENTRY],
+        plugins: [resolverPlugin(entry, `./${RUNTIME_FILE}`, runtime, files, reasons)],
+        bundle: true,
+        write: false,
+        metafile: true,
+        // Fixed, so that names in the output do not depend on where the process runs.
+        absWorkingDir: '/',
+        outfile: `/${ENTRY}.js`,
+        sourcemap: 'external',
+        sourcesContent: false,
+        ...TARGETS[runtime],
+        ...(files === null ? {} : toCompilation(files.options)),
+        ...more,
+      },
+      toShown,
+      reasons,
+    )
+  return runtime === 'core' && files !== null ? await buildForCore(run, routes) : toBundle(await run({}), [])
+}
+
+/**
+ * Builds with Node's globals that the program names, and no others: what esbuild injects stays in a bundle that has no use for it. A
+ * first build finds them, and what names globals that are not there, as it alone can tell a global from a variable of that name.
+ */
+async function buildForCore(
+  run: (more: Readonly<Record<string, unknown>>) => Promise<BuildResult>,
+  routes: readonly string[],
+): Promise<Bundle> {
+  const probes = Object.keys(NODE_GLOBALS).map((name) => [name, `__mayfly_global_${name}`])
+  const first = await run({ define: { ...CORE_DEFINES, ...MISSING_PROBES, ...Object.fromEntries(probes) } })
+  const { code, map } = outputOf(first)
+  const text = new TextDecoder().decode(code)
+  const named = probes.filter(([, probe]) => text.includes(probe)).map(([name]) => globalPath(name))
+  const missing = findMissing({ code: text, map, metafile: first.metafile }, routes)
+  if (named.length === 0 && missing.length === 0) return toBundle(first, missing)
+  return toBundle(await run({ define: CORE_DEFINES, inject: named }), missing)
+}
+
+function toBundle(result: BuildResult, missing: readonly MissingUse[]): Bundle {
+  return {
+    ...outputOf(result),
+    inputs: Object.keys(result.metafile.inputs).filter((name) => !/^<?\w[\w+.-]*:/.test(name)).map((name) =>
+      `/${name}`
+    ).sort(),
+    missing,
+  }
+}
+
+function outputOf({ outputFiles }: BuildResult): Pick<Bundle, 'code' | 'map'> {
+  const [map, code] = outputFiles[0].path.endsWith('.map') ? outputFiles : outputFiles.toReversed()
+  return { code: code.contents, map: new TextDecoder().decode(map.contents) }
+}
+
+function toGuestImport(name: string): string {
+  return JSON.stringify(fromFileUrl(new URL(name, GUEST)))
+}
+
+/** Each module is loaded by itself: one that throws breaks its own routes only. */
+function toEntry({ files, handlers, outputBytes, logBytes }: BundleInput): string {
+  const modules = files.map((path) => `() => import(${JSON.stringify(path)})`)
+  const listed = handlers.map((handler) =>
+    JSON.stringify({ name: handler.name, module: handler.file, export: handler.export })
+  )
+  // Deno may read the program's file, or could not load it; nothing of the user has run yet, and none of it may.
+  return `import { serve } from './${RUNTIME_FILE}'
+globalThis.Deno?.permissions?.revokeSync({ name: 'read' })
+serve({
+  outputBytes: ${outputBytes},
+  logBytes: ${logBytes},
+  modules: [${modules.join(', ')}],
+  handlers: [${listed.join(', ')}],
+})
+`
+}
+
+/** esbuild names files from its working folder, and others with their namespace in front. */
+function toShown(path: string): string {
+  if (path.startsWith(`${ENTRY_NAMESPACE}:`)) return 'the entry of the bundle'
+  return path.startsWith('/') || path.includes(':') ? path : `/${path}`
+}

@@ -1,0 +1,75 @@
+/** What runs programs: virtual machines, or worker processes in their place. */
+import type { Awaitable } from '../../context/types.ts'
+import type { NativeCompletion, SubmitOptions } from '../ffi/native_pool.ts'
+import type { Program } from '../plan/program.ts'
+import type { HandlerTrial } from './trial.ts'
+
+/** A request that is done, however it ended. */
+export type Completion = NativeCompletion
+
+/** Which boundary is around the handlers. */
+export type Boundary = 'vm' | 'worker'
+
+/** How many requests run and wait, and how to follow the opening. */
+export interface MachinesOptions {
+  /** Requests that run at the same time. */
+  readonly vms: number
+  /** Requests that may wait. */
+  readonly queue: number
+  /** Called when a library has to be built first, which takes minutes. */
+  readonly onBuild?: () => void
+  /** MiB for programs and their machines; over it the least recently used are dropped, and loaded again when they are needed. */
+  readonly memoryBudgetMb?: number
+  /** A program was dropped. */
+  readonly onDrop?: (program: Program) => void
+  /** A program was compared with one that was never warmed; these handlers answer otherwise: what the warm-up left shows. */
+  readonly onResidue?: (program: Program, handlers: readonly string[]) => void
+  /** A dropped program was loaded again, or one that served before its warm-up is warm. */
+  readonly onReady?: (program: Program, how: Readiness) => void
+  /** Programs that a warm-up makes quicker serve before it, and it runs in the background; without it they wait for theirs. */
+  readonly warmLater?: boolean
+  /** Gives the opening up. */
+  readonly signal?: AbortSignal
+}
+
+/** How a program came to take requests. */
+export interface Readiness {
+  /** False: it serves before its warm-up, which follows. */
+  readonly warm?: boolean
+  /** Milliseconds until it took requests. */
+  readonly bootMs: number
+  /** Milliseconds of them until its modules had run, from its base on; undefined where there is none. */
+  readonly loadMs?: number
+  /** Whether requests run as fast as at the end of the warm-up; undefined where there is none. */
+  readonly settled?: boolean
+  /** How its handlers ran in a fork of it; undefined where there is none. */
+  readonly trials?: readonly HandlerTrial[]
+}
+
+/** A program that takes requests. */
+export interface BootedProgram extends Readiness {
+  /** Frame that answers `describe`. */
+  readonly description: Uint8Array<ArrayBuffer>
+}
+
+/** A pool of what runs programs. */
+export interface Machines {
+  readonly boundary: Boundary
+  /** Nothing is done in the background while `starts` goes on, which boots one program after the other. */
+  whileStarting(starts: () => Promise<void>): Promise<void>
+  /** Starts a program; rejects when it does not come to wait for its first request. */
+  boot(plan: Program): Promise<BootedProgram>
+  /**
+   * Runs a request; at once if the thread waited for it. Throws or rejects with `QueueFullError`, and with `ClosedError` for a program
+   * or pool that is closed.
+   */
+  submit(
+    program: BootedProgram,
+    frame: Uint8Array<ArrayBuffer>,
+    options: SubmitOptions,
+  ): Awaitable<Completion>
+  /** Ends a program after its requests. */
+  retire(program: BootedProgram): Promise<void>
+  /** Ends the programs after the requests under way, which their deadlines bound. */
+  close(): Promise<void>
+}

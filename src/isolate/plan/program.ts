@@ -1,0 +1,365 @@
+/** Programs: what a virtual machine boots. Each isolated file is one by itself, or all files of a group are. */
+import { pooledMap } from '@std/async'
+import { dirname } from '@std/path'
+import {
+  type Bundle,
+  type BundleHandler,
+  bundleProgram,
+  bundleRuntime,
+  RUNTIME_FILE,
+} from '../bundle/bundle.ts'
+import { SURFACE_PATH } from '../core/core_surface.ts'
+import { readIsolated } from './literal.ts'
+import {
+  findDifference,
+  type IsolateDefaults,
+  type ResolvedIsolateOptions,
+  resolveIsolateOptions,
+} from './options.ts'
+import { findHints, type RequestHints } from '../warm/request_hints.ts'
+import { createStackMapper, type StackMapper } from './stack.ts'
+import {
+  planProbes,
+  planWarmup,
+  type Probe,
+  type Warmup,
+  type WarmupChoice,
+  type WarmupTarget,
+} from '../warm/warmup.ts'
+import { readWarmupFile } from '../warm/warmup_file.ts'
+
+/** An isolated route, as the router's table lists it. */
+export interface IsolatedRoute {
+  /** As shown to people. */
+  readonly file: string
+  /** Absolute path. */
+  readonly path: string
+  readonly pattern: string
+  /** Exported methods. */
+  readonly methods: readonly string[]
+  /** The file has a default export, whose `fetch` takes all methods at and below the pattern. */
+  readonly mount: boolean
+}
+
+/** One handler of a program; its place in {@link Program.handlers} is its number on the wire. */
+export interface ProgramHandler {
+  readonly route: IsolatedRoute
+  /** A method, or null for an app that takes all of them. */
+  readonly method: string | null
+}
+
+/** The options that the routes of a program share. */
+export type ProgramOptions = Omit<ResolvedIsolateOptions, 'warmup'>
+
+/** A program, ready to be booted. Equal hashes: equal programs, there is nothing to swap. */
+export interface Program {
+  /** Hex digits of SHA-256 over all that the guest sees: code, arguments, environment. */
+  readonly hash: string
+  /** The first twelve digits of the hash, for events and logs. */
+  readonly id: string
+  readonly options: ProgramOptions
+  readonly handlers: readonly ProgramHandler[]
+  /** Its route files, as shown to people, in the order of the bundle. */
+  readonly files: readonly string[]
+  /** Belongs in a file that is called {@link PROGRAM_FILE}. */
+  readonly bundle: Bundle
+  /** What the bundle imports from beside it, as {@link RUNTIME_FILE}: the same for all programs. */
+  readonly runtime: Bundle
+  /** Arguments of the runtime behind its own name; the last is the path of the bundle in the guest. */
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  readonly warmup: readonly Warmup[]
+  /** Requests as no warm-up has them, for who looks for what it left. */
+  readonly probes: readonly Probe[]
+  readonly stacks: StackMapper
+}
+
+/** A route that is in no program, and why. */
+export interface RouteFailure {
+  readonly route: IsolatedRoute
+  readonly error: Error
+}
+
+/** All programs of a site. */
+export interface ProgramPlan {
+  readonly programs: readonly Program[]
+  readonly failures: readonly RouteFailure[]
+}
+
+/** What {@link planPrograms} needs beside the routes. */
+export interface PlanOptions extends Surroundings {
+  readonly defaults?: IsolateDefaults
+}
+
+/** Where programs come from, beside their files. */
+export interface Surroundings {
+  /** Folder of the routes, whose project's files programs may contain; that of the first file if left out. */
+  readonly routesDir?: string
+  /** Reads a variable of the host; only names that a route lists are asked for. */
+  readonly readEnv?: (name: string) => string | undefined
+}
+
+/** Name of a bundle's file; stacks are mapped by it. */
+export const PROGRAM_FILE = 'program.js'
+/** Where a bundle lies in a guest. */
+export const GUEST_PATH = `/${PROGRAM_FILE}`
+/** A folder that exists in no guest, so that Deno keeps no caches. */
+const NO_FOLDER = '/nonexistent'
+
+/** A file of a program to be. */
+export interface Member {
+  readonly route: IsolatedRoute
+  readonly options: ResolvedIsolateOptions & { readonly warmup: WarmupChoice }
+  readonly hints: RequestHints
+}
+
+/** Files that are to be one program: what can be said without bundling them. Never empty. */
+export type Group = readonly Member[]
+
+/** The groups of a site, and the routes that are in none. */
+export interface Groups {
+  readonly groups: readonly Group[]
+  readonly failures: readonly RouteFailure[]
+}
+
+/** What {@link planProgram} made of a group; null where none of its files can be bundled. */
+export interface PlannedGroup {
+  readonly program: Program | null
+  readonly failures: readonly RouteFailure[]
+}
+
+/** Files that are read at a time. */
+const READS = 16
+
+/**
+ * Reads the options of the routes and groups them. A route that fails is left out with its error and the others are served. Nothing of a
+ * route runs here.
+ */
+export async function planGroups(
+  routes: readonly IsolatedRoute[],
+  defaults: IsolateDefaults = {},
+): Promise<Groups> {
+  const failures: RouteFailure[] = []
+  const groups = new Map<string, Member[]>()
+  const sorted = routes.toSorted((a, b) => a.file < b.file ? -1 : 1)
+  for await (const read of pooledMap(READS, sorted, (route) => readMember(route, defaults))) {
+    if ('error' in read) {
+      failures.push(read)
+      continue
+    }
+    const { route, options } = read
+    const key = options.group === null ? `file ${route.file}` : `group ${options.group}`
+    const members = groups.get(key) ?? []
+    const difference = members.length === 0 ? null : findDifference(members[0].options, options)
+    if (difference === null) groups.set(key, [...members, read])
+    else failures.push({ route, error: unequal(members[0], read, difference) })
+  }
+  return { groups: [...groups.values()], failures }
+}
+
+async function readMember(
+  route: IsolatedRoute,
+  defaults: IsolateDefaults,
+): Promise<Member | RouteFailure> {
+  try {
+    const source = await Deno.readTextFile(route.path)
+    const value = await readIsolated(route.file, route.path, source)
+    const given = resolveIsolateOptions(route.file, value, defaults)
+    const options = { ...given, warmup: await readWarmup(route, given) }
+    planWarmup(route.file, route.pattern, toTargets(route, 0), options.warmup)
+    return { route, options, hints: findHints(source) }
+  } catch (error) {
+    return { route, error: error as Error }
+  }
+}
+
+function unequal(first: Member, second: Member, name: keyof ResolvedIsolateOptions): TypeError {
+  const [one, two] = [first, second].map(({ options }) => Deno.inspect(options[name]))
+  return new TypeError(
+    `Cannot put ${second.route.file} into the group '${second.options.group}' of ${first.route.file}: isolated.${name} is ${two}, ` +
+      `and ${one} there, want equal options in all files of a group`,
+  )
+}
+
+/** The programs of all routes at once: {@link planGroups}, and {@link planProgram} of each. */
+export async function planPrograms(
+  routes: readonly IsolatedRoute[],
+  { defaults = {}, ...surroundings }: PlanOptions = {},
+): Promise<ProgramPlan> {
+  const { groups, failures: unread } = await planGroups(routes, defaults)
+  const failures = [...unread]
+  const programs: Program[] = []
+  for (const group of groups) {
+    const planned = await planProgram(group, surroundings)
+    failures.push(...planned.failures)
+    if (planned.program !== null) programs.push(planned.program)
+  }
+  return { programs, failures }
+}
+
+/** A handler by its index, for people: `GET users.ts`. */
+export function nameHandler({ handlers }: Program, index: number): string {
+  const { route, method } = handlers[index]
+  return method === null ? route.file : `${method} ${route.file}`
+}
+
+/** Bundles a group; without the files that cannot be bundled, each tried by itself to find them. */
+export async function planProgram(
+  group: Group,
+  surroundings: Surroundings = {},
+): Promise<PlannedGroup> {
+  try {
+    return { program: await toProgram(group, surroundings), failures: [] }
+  } catch (error) {
+    if (group.length === 1) {
+      return { program: null, failures: [{ route: group[0].route, error: error as Error }] }
+    }
+  }
+  const planned = []
+  for (const member of group) planned.push({ member, ...await planProgram([member], surroundings) })
+  const sound = planned.flatMap(({ member, program }) => program === null ? [] : [member])
+  return {
+    program: sound.length === 0 ? null : await toProgram(sound, surroundings),
+    failures: planned.flatMap(({ failures }) => failures),
+  }
+}
+
+/** Whether a program consists of one of these files. */
+export function dependsOn({ bundle }: Program, changed: ReadonlySet<string>): boolean {
+  return bundle.inputs.some((path) => changed.has(path))
+}
+
+async function toProgram(
+  members: readonly Member[],
+  { routesDir = dirname(members[0].route.path), readEnv = (name) => Deno.env.get(name) }: Surroundings,
+): Promise<Program> {
+  const { warmup: _, ...options } = members[0].options
+  const handlers: ProgramHandler[] = []
+  const listed: BundleHandler[] = []
+  const warmup: Warmup[] = []
+  const probes: Probe[] = []
+  for (const [file, { route, options, hints }] of members.entries()) {
+    const targets = toTargets(route, handlers.length)
+    for (const { method } of targets) {
+      handlers.push({ route, method })
+      listed.push({
+        name: method === null ? route.file : `${route.file} ${method}`,
+        file,
+        export: method ?? 'default',
+      })
+    }
+    warmup.push(...planWarmup(route.file, route.pattern, targets, options.warmup, hints))
+    probes.push(...planProbes(route.file, route.pattern, targets, options.warmup, hints))
+  }
+  const bundle = await bundleProgram({
+    root: routesDir,
+    files: members.map(({ route }) => route.path),
+    handlers: listed,
+    outputBytes: options.outputBytes,
+    logBytes: options.limits.logBytes,
+    runtime: options.runtime,
+  })
+  const runtime = await bundleRuntime(options.runtime)
+  const args = guestArguments(options, GUEST_PATH)
+  const env = guestEnvironment(options, readEnv)
+  const hash = await digest(bundle.code, JSON.stringify([args, env, members.map((member) => member.options)]))
+  const stacks = createStackMapper({ [PROGRAM_FILE]: bundle.map, [RUNTIME_FILE]: runtime.map })
+  return {
+    hash,
+    id: hash.slice(0, 12),
+    options,
+    handlers,
+    files: members.map(({ route }) => route.file),
+    bundle,
+    runtime,
+    args,
+    env,
+    warmup,
+    probes,
+    stacks,
+  }
+}
+
+/** What a route's warm-up asks; the requests of its file in place of the file's name. */
+async function readWarmup(
+  { file, path }: IsolatedRoute,
+  { warmup }: ResolvedIsolateOptions,
+): Promise<WarmupChoice> {
+  return typeof warmup === 'string' ? await readWarmupFile({ file, path, name: warmup }) : warmup
+}
+
+/** The handlers of a route, numbered from `first`. */
+function toTargets({ methods, mount }: IsolatedRoute, first: number): WarmupTarget[] {
+  const all = mount ? [...methods, null] : methods
+  return all.map((method, index) => ({ handler: first + index, method }))
+}
+
+/**
+ * One thread, and no inlining in V8's middle tier: a hot loop that Maglev has inlined into a function that runs once a request
+ * never reaches TurboFan (seen: 450 us instead of 120). Code of lower tiers counts how often it runs, in a cell of each function,
+ * and so writes to one page after another: a warm-up of 1000 requests, which a handler's routes share, takes all of it to TurboFan
+ * (wanted are 400 and 3000 runs else, seen with a hello: 36 pages in place of 27).
+ */
+const V8_FLAGS = `--v8-flags=${
+  [
+    '--single-threaded',
+    '--no-maglev-inlining',
+    '--invocation-count-for-maglev=100',
+    '--invocation-count-for-turbofan=200',
+  ].join()
+}`
+
+/**
+ * Arguments for deno: no permission but the named variables and `NODE_ENV`, nothing fetched, nothing read beside the bundle. The core
+ * runtime has no way to any of it.
+ */
+export function guestArguments({ env, runtime }: ProgramOptions, bundlePath: string): string[] {
+  if (runtime === 'core') return [SURFACE_PATH, bundlePath]
+  return [
+    'run',
+    '--no-prompt',
+    '--cached-only',
+    '--no-lock',
+    '--no-config',
+    '--no-npm',
+    '--no-remote',
+    '--no-check',
+    V8_FLAGS,
+    `--allow-env=${[...new Set([...env, ...Object.keys(GIVEN_ENVIRONMENT)])].sort().join(',')}`,
+    // Everything else is as if it were not there: packages look for variables and files, and do without.
+    '--ignore-env',
+    '--ignore-read',
+    bundlePath,
+  ]
+}
+
+/** What keeps Deno from looking for folders and servers. */
+const DENO_ENVIRONMENT = {
+  HOME: NO_FOLDER,
+  DENO_DIR: NO_FOLDER,
+  DENO_NO_UPDATE_CHECK: '1',
+  NO_COLOR: '1',
+}
+
+/** What every guest may read, unless `env` names the host's own. Packages leave out their checks for development. */
+const GIVEN_ENVIRONMENT = { NODE_ENV: 'production' }
+
+/** The guest's whole environment. A variable that the host does not have is not there either. */
+function guestEnvironment(
+  { env, runtime }: ProgramOptions,
+  readEnv: (name: string) => string | undefined,
+): Record<string, string> {
+  const given = env.map((name) => [name, readEnv(name)] as const).filter(([, value]) => value !== undefined)
+  return {
+    ...(runtime === 'deno' ? { ...DENO_ENVIRONMENT, ...GIVEN_ENVIRONMENT } : {}),
+    ...Object.fromEntries(given) as Record<string, string>,
+  }
+}
+
+async function digest(code: Uint8Array, rest: string): Promise<string> {
+  const text = new TextEncoder().encode(rest)
+  const bytes = new Uint8Array(code.length + text.length)
+  bytes.set(code)
+  bytes.set(text, code.length)
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex()
+}
