@@ -10,6 +10,7 @@ import type { Machines, MachinesOptions } from '../isolate/machines/machines.ts'
 import type { WarmupRecorder } from '../isolate/warm/warmup_recorder.ts'
 import type { StaticMount } from '../static/mount.ts'
 import type { WorkerPool } from '../worker/pool.ts'
+import type { LiveReload } from './development/live_reload.ts'
 import type { Deadlines } from './deadlines.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { FaultLog } from './fault_log.ts'
@@ -74,4 +75,6 @@ export interface App {
   plainJsx: PlainJsx | null
   /** Watches the files, while it serves in development. */
   hotReload: HotReload | undefined
+  /** Loads pages again after a save, while files are watched in development; else null. */
+  liveReload: LiveReload | null
 }

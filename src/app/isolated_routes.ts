@@ -304,5 +304,6 @@ function fail(app: App, isolation: Isolation, { file, pattern }: IsolatedRoute, 
   const kind = ran ? 'reload:error' : 'route:error'
   if (wants(app.bus, kind)) emit(app.bus, kind, { file, pattern, error })
   else console.error(`mayfly: ${error.message}`)
-  noteNews(app.faults, error, app.project)
+  const { line } = noteNews(app.faults, error, app.project)
+  if (ran) app.liveReload?.faults.set(file, line)
 }

@@ -1,6 +1,9 @@
+import { resolve } from '@std/path'
 import { stopEsbuild } from '../compiler/esbuild.ts'
 import type { RequestState } from '../context/state.ts'
+import { toLogText } from '../errors/log_text.ts'
 import { StartupError } from '../errors/startup_error.ts'
+import type { TemplateError } from '../dve/mod.ts'
 import { createBus, emit, wants } from '../events/bus.ts'
 import { RouteNamesError } from '../router/load/classify.ts'
 import { findProject } from '../isolate/resolve/project.ts'
@@ -16,6 +19,13 @@ import type { App } from './app.ts'
 import { createDeadlines } from './deadlines.ts'
 import { isDevelopment } from './environment.ts'
 import { placeErrors } from './error_places.ts'
+import {
+  closeLiveReload,
+  createLiveReload,
+  type LiveReload,
+  noteChange,
+  publish,
+} from './development/live_reload.ts'
 import { createFaultLog, flushFaults, logFault, logNews } from './fault_log.ts'
 import { closeIsolated, setIsolatedTable, startIsolated } from './isolated_routes.ts'
 import { noIsolatedRoutes } from './isolated_state.ts'
@@ -65,6 +75,7 @@ export function createApp(options: ResolvedOptions): App {
     retryPauseMs: 1000,
     plainJsx: null,
     hotReload: undefined,
+    liveReload: null,
   }
   bus.onChange = () => {
     app.observed = wants(bus, 'request:complete') || wants(bus, 'request:error')
@@ -89,17 +100,25 @@ export async function prepareApp(app: App, watch: boolean): Promise<void> {
     if (viewsDir !== undefined) await checkFolder('viewsDir', viewsDir)
     if (app.development) app.project = await findProject(routesDir)
     app.plainJsx ??= await openPlainJsx(routesDir)
+    const viewDirs = viewsDir === undefined ? [] : [viewsDir]
     if (!watch || !(hotReload ?? app.development)) {
       swapRoutes(app, await loadRoutes({ routesDir, onNotice }))
       if (watch) startIsolated(app)
       return
     }
+    const live = app.liveReload = app.development ? createLiveReload() : null
     app.hotReload = await startHotReload({
       routesDir,
-      viewDirs: viewsDir === undefined ? [] : [viewsDir],
+      viewDirs: live === null ? viewDirs : [...viewDirs, ...staticDirs(app)],
       onNotice,
-      onTable: (table) => swapRoutes(app, table),
-      onViewChange: (paths) => refreshViews(app, paths),
+      onTable: (table) => {
+        swapRoutes(app, table)
+        if (live !== null) publishLater(app, live)
+      },
+      onViewChange: (paths) => {
+        const errors = refreshViews(app, paths)
+        if (live !== null) publishViews(app, live, paths, errors)
+      },
     })
     swapRoutes(app, app.hotReload.table)
     startIsolated(app)
@@ -114,11 +133,37 @@ function swapRoutes(app: App, table: RouteTable): void {
   setIsolatedTable(app, table)
 }
 
+/** Tells pages of new routes once isolated ones run too; notices of the same load come before that. */
+function publishLater(app: App, live: LiveReload): void {
+  live.faults.delete(WHOLE_FOLDER)
+  noteChange(live)
+  startIsolated(app).then(() => publish(live))
+}
+
+function publishViews(
+  app: App,
+  live: LiveReload,
+  paths: readonly string[],
+  errors: readonly TemplateError[],
+): void {
+  for (const path of paths) live.faults.delete(path)
+  for (const error of errors) live.faults.set(resolve(error.file), toLogText(error, app.project).line)
+  if (errors.length === 0) noteChange(live)
+  publish(live)
+}
+
+/** The folders whose files are sent as they are, where they do not depend on the request. */
+function staticDirs({ statics }: App): string[] {
+  return statics.map(({ rules }) => rules.dir).filter((dir) => typeof dir === 'string')
+}
+
 /** Ends what the app holds beside its server. */
 export async function closeApp(app: App): Promise<void> {
   for (const cut of [...app.host.streams]) cut()
   if (app.hotReload !== undefined) await stopHotReload(app.hotReload)
   app.hotReload = undefined
+  if (app.liveReload !== null) closeLiveReload(app.liveReload)
+  app.liveReload = null
   flushFaults(app.faults)
   app.plainJsx?.close()
   app.plainJsx = null
@@ -183,6 +228,7 @@ function toStartupError(error: unknown): unknown {
 export function notify(app: App, notice: RouteNotice): void {
   const { kind, file, reason = '', error } = notice
   const pattern = notice.pattern === '' ? undefined : notice.pattern
+  followFaults(app, notice)
   if (kind === 'route:error' || kind === 'reload:error') {
     if (wants(app.bus, kind)) emit(app.bus, kind, { file, pattern, error })
     else tellLoadError(app, error)
@@ -192,6 +238,19 @@ export function notify(app: App, notice: RouteNotice): void {
     emit(app.bus, kind, { file, pattern })
   }
 }
+
+/** Keeps what pages are told of files that broke after they had worked. */
+function followFaults({ liveReload, project }: App, { kind, file, error }: RouteNotice): void {
+  if (liveReload === null) return
+  if (kind !== 'reload:error') return void liveReload.faults.delete(file)
+  placeErrors(error)
+  const key = error instanceof RouteLoadError ? file : WHOLE_FOLDER
+  liveReload.faults.set(key, toLogText(error, project).line)
+  publish(liveReload)
+}
+
+/** Stands among files with faults for the folder of routes as a whole. */
+const WHOLE_FOLDER = ''
 
 /** Tells why files do not load. What the folder as a whole is told for is the same at each save: once is enough until it loads again. */
 function tellLoadError(app: App, error: Error | undefined): void {

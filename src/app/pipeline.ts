@@ -20,6 +20,7 @@ import { normalizePathname, pathEnd, pathnameOf, pathStart } from '../router/mat
 import { BAD_ESCAPE, FOUND, type Match, NO_METHOD, TOO_LONG } from '../router/match/tree.ts'
 import { serveStatic } from '../static/serve_static.ts'
 import type { App } from './app.ts'
+import { answerReload, withReloadScript } from './development/live_reload.ts'
 import type { Endpoint } from './endpoint.ts'
 import { answerError } from './failures.ts'
 import { finish } from './finish.ts'
@@ -34,6 +35,8 @@ export function handle(app: App, request: Request, peer: PeerInfo | undefined): 
   const ctx = isPlain
     ? new RequestContext(app.host, request, peer, method, url, url.slice(from, end))
     : toResolvedContext(app, request, peer)
+  const own = app.liveReload === null ? null : answerReload(app.liveReload, ctx)
+  if (own !== null) return own
   const start = app.observed ? performance.now() : 0
   const result = route(app, ctx, isPlain)
   if (result instanceof Response) return finish(app, ctx, result, start)
@@ -77,8 +80,17 @@ function reject(app: App, ctx: RequestContext, error: HttpError): Awaitable<Resp
   return runChain(app, ctx, chain, () => answerError(app, ctx, error, []), [])
 }
 
-/** The matched endpoint inside its folders' middleware, or whatever answers where no route does. */
+/** What stands inside `router.use`; in development its pages get the script that loads them again. */
 function inner(app: App, ctx: RequestContext, path: string, found: Match<Endpoint>): Awaitable<Response> {
+  const result = innermost(app, ctx, path, found)
+  const { liveReload } = app
+  if (liveReload === null) return result
+  if (result instanceof Response) return withReloadScript(liveReload, ctx, result)
+  return result.then((response) => withReloadScript(liveReload, ctx, response))
+}
+
+/** The matched endpoint inside its folders' middleware, or whatever answers where no route does. */
+function innermost(app: App, ctx: RequestContext, path: string, found: Match<Endpoint>): Awaitable<Response> {
   if (found.outcome !== FOUND) {
     return runSafely(app, ctx, () => unmatched(app, ctx, path, found), folderErrors(app, path))
   }

@@ -5,6 +5,7 @@ import { watchProcessErrors } from '../server/process_errors.ts'
 import { watchSignals } from '../server/signals.ts'
 import type { App } from './app.ts'
 import { expireAll, hasUploads } from './deadlines.ts'
+import { closeLiveReload } from './development/live_reload.ts'
 import { logFault } from './fault_log.ts'
 import { closeApp, prepareApp, reportBrokenBody } from './lifecycle.ts'
 import { handle } from './pipeline.ts'
@@ -22,7 +23,7 @@ export async function serveApp(app: App, given: number | ServeOptions | undefine
   try {
     await prepareApp(app, true)
     const { server, address } = listen(
-      options,
+      toPlace(options, app.development),
       (request, info) => handle(app, request, info),
       (error) => reportBrokenBody(app, error),
     )
@@ -41,6 +42,7 @@ export async function serveApp(app: App, given: number | ServeOptions | undefine
     const reason = await stopped.promise
     const { hostname, port } = address
     emit(app.bus, 'server:shutdown', { hostname, port, reason })
+    if (app.liveReload !== null) closeLiveReload(app.liveReload)
     const clean = await drain({
       server,
       isUploading: () => hasUploads(app.deadlines),
@@ -60,6 +62,12 @@ export async function serveApp(app: App, given: number | ServeOptions | undefine
   }
 }
 
+/** In development nobody but this machine is to reach the server, whose pages show sources; unless that was asked for. */
+function toPlace(options: ServeOptions, development: boolean): ServeOptions {
+  if (!development || options.hostname !== undefined || options.path !== undefined) return options
+  return { ...options, hostname: '127.0.0.1' }
+}
+
 /** How long the code after `serve` has, when a connection that nobody can close would keep the process alive. */
 const EXIT_MS = 2000
 
@@ -77,7 +85,7 @@ function toBanner(
 ) {
   if (path !== undefined) return `mayfly: listening on ${path}`
   const scheme = options.cert === undefined ? 'http' : 'https'
-  const host = hostname === '0.0.0.0' || hostname === '::'
+  const host = hostname === '0.0.0.0' || hostname === '::' || hostname === '127.0.0.1'
     ? 'localhost'
     : hostname.includes(':')
     ? `[${hostname}]`

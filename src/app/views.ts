@@ -2,7 +2,7 @@ import { respond } from '../context/send.ts'
 import type { RequestState } from '../context/state.ts'
 import { toByteStream } from '../context/stream.ts'
 import type { RenderOptions } from '../context/types.ts'
-import { Engine } from '../dve/mod.ts'
+import { Engine, type TemplateError } from '../dve/mod.ts'
 import { emit, type EventBus, wants } from '../events/bus.ts'
 import type { App } from './app.ts'
 import { placeErrors } from './error_places.ts'
@@ -54,13 +54,16 @@ export function renderView(
   return respond(state, body, HTML_INIT, init)
 }
 
-/** Compiles again what changed below the views folder; a template that broke keeps its last good version. */
-export function refreshViews(app: App, paths: readonly string[]): void {
+/** Compiles again what changed below the views folder, and gives the faults; a template that broke keeps its last good version. */
+export function refreshViews(app: App, paths: readonly string[]): TemplateError[] {
+  const errors: TemplateError[] = []
   for (const path of paths) {
     for (const error of app.engine?.refresh(path) ?? []) {
-      if (wants(app.bus, 'view:error')) continue
+      errors.push(error)
       placeErrors(error)
+      if (wants(app.bus, 'view:error')) continue
       logNews(app.faults, error, app.project)
     }
   }
+  return errors
 }

@@ -5,7 +5,7 @@ import { StartupError } from '../errors/startup_error.ts'
 export interface ServeOptions {
   /** Default: PORT of the environment, then 8000. 0 takes a free one. */
   port?: number
-  /** Default 0.0.0.0. */
+  /** Default 0.0.0.0; in development 127.0.0.1, which only this machine reaches. */
   hostname?: string
   /** Shuts the server down when it is aborted. */
   signal?: AbortSignal

@@ -41,6 +41,19 @@ Deno.test('serve takes PORT', async () => {
   assertEquals(response.text, 'quick')
 })
 
+Deno.test('development listens to this machine alone, production to all, unless told', async () => {
+  for (
+    const [environment, hostname, wanted] of [
+      ['development', undefined, '127.0.0.1'],
+      ['production', undefined, '0.0.0.0'],
+      ['development', '0.0.0.0', '0.0.0.0'],
+    ] as const
+  ) {
+    await using child = startChild({ serve: { port: 0, hostname } }, { env: { DENO_ENV: environment } })
+    assertEquals((await child.wait('server:listening')).hostname, wanted)
+  }
+})
+
 Deno.test('serve refuses a folder of routes that is missing, with the mend', async () => {
   const text = await refusal({ serve: SERVE, router: { routesDir: './no_such_folder' } })
   assertMatch(text, /StartupError: .*no_such_folder.*(create|routesDir)/s)
