@@ -48,6 +48,33 @@ testWith(NO_MACHINE, 'NativeLibrary.doctor finds a flavour where machines run', 
 
 testWith(
   NO_MACHINE,
+  'NativeProgram.boot ends before its next warm-up request once it is called off, and leaves no program',
+  () =>
+    withGuest(async ({ library, guest }) => {
+      const off = new AbortController()
+      // Ten seconds and more, were it to run.
+      const spec = guestSpec(guest, { warmup: [{ frame: ask('warm'), runs: 1_000_000 }] })
+      const boot = NativeProgram.boot(library, spec, off.signal)
+      off.abort()
+      await assertRejects(() => boot, ClosedError)
+      await assertRejects(() => NativeProgram.boot(library, spec, off.signal), ClosedError)
+    }),
+)
+
+testWith(
+  NO_MACHINE,
+  'NativeProgram.time runs a request in a fork of its own, again and again',
+  () =>
+    withGuest(async ({ library, guest }) => {
+      await using program = await NativeProgram.boot(library, guestSpec(guest))
+      const times = program.time(ask('count'), 20)
+      assert(times.length > 0 && times.every((us) => us > 0), String(times))
+      assertThrows(() => program.time(ask('exit'), 20), NativeError, 'ended a timed request')
+    }),
+)
+
+testWith(
+  NO_MACHINE,
   'NativePool.submit gives the answer, its times and a reset machine',
   () =>
     withPool({ workers: 2, queue: 16 }, async (pool, program) => {

@@ -86,6 +86,12 @@ exports! {
         Ok(0)
     }
 
+    /// Ends a boot before its next warm-up request; who waits for it learns that it is closed. Does nothing to one that is over.
+    fn mayfly_program_call_off(program: i32) {
+        PROGRAMS.get(program)?.call_off();
+        Ok(0)
+    }
+
     /// How a boot went or why it failed, as JSON.
     fn mayfly_program_text(program: i32, text: *mut u8, capacity: u32) {
         let words = PROGRAMS.get(program)?.text()?;

@@ -1,6 +1,7 @@
 //! Programs that boot on threads of their own.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -19,6 +20,8 @@ pub struct BootedProgram {
     state: Mutex<State>,
     /// Signalled when the boot is over.
     over: Condvar,
+    /// Nobody wants it any more.
+    called_off: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -52,12 +55,13 @@ impl BootedProgram {
         let booted = Arc::new(BootedProgram {
             state: Mutex::new(State::Booting),
             over: Condvar::new(),
+            called_off: AtomicBool::new(false),
         });
         let theirs = booted.clone();
         let thread = thread::Builder::new().name("mayfly-boot".into());
         thread
             .spawn(move || {
-                let result = catch_unwind(AssertUnwindSafe(|| boot(description, base)));
+                let result = catch_unwind(AssertUnwindSafe(|| boot(description, base, &theirs.called_off)));
                 let state = result.unwrap_or_else(|panic| State::Failed {
                     status: Status::Panic,
                     text: format!("boot the program: internal error: {}", words(&*panic)),
@@ -72,6 +76,11 @@ impl BootedProgram {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends a boot before its next warm-up request; it fails then. Does nothing to one that is over.
+    pub fn call_off(&self) {
+        self.called_off.store(true, Ordering::Relaxed);
     }
 
     /// Waits until the boot is over; an error tells that it failed or is not over yet.
@@ -159,10 +168,13 @@ impl Tried {
     }
 }
 
-fn boot(description: Description, base: Option<Arc<Program>>) -> State {
+fn boot(description: Description, base: Option<Arc<Program>>, called_off: &AtomicBool) -> State {
     let Description { start, mut warmup } = description;
     let result = host().and_then(|host| {
-        let mut next = |last: Option<(&[u8], u64)>| step(&mut warmup, last);
+        let mut next = |last: Option<(&[u8], u64)>| match called_off.load(Ordering::Relaxed) {
+            true => None,
+            false => step(&mut warmup, last),
+        };
         let program = match (&start, &base) {
             (Start::Boot(spec), _) => Program::boot(&host, spec, &mut next)?,
             (Start::Load(_, load), Some(base)) => Program::load(base, load, &mut next)?,
@@ -172,12 +184,20 @@ fn boot(description: Description, base: Option<Arc<Program>>) -> State {
                 }));
             }
         };
+        if called_off.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
         let program = Arc::new(program);
         let tried = try_warm(&program, &warmup)?;
-        Ok((program, tried))
+        Ok(Some((program, tried)))
     });
     match result {
-        Ok((program, tried)) => State::Ready {
+        Ok(None) => State::Failed {
+            status: Status::Closed,
+            text: "boot the program: it was called off".into(),
+            entry: None,
+        },
+        Ok(Some((program, tried))) => State::Ready {
             program,
             answers: warmup.into_answers(),
             tried,

@@ -49,16 +49,18 @@ const INTERPRETED_RUNS = 2
 
 /**
  * Loads a program into its base and warms it up; its modules draw from `seed`. A handler that ends it in its warm-up, or does not come to
- * an end, starts cold and is told of on standard error. Rejects with `BootError`, `IsolationUnavailableError` or `NativeError`.
+ * an end, starts cold and is told of on standard error. Rejects with `BootError`, `IsolationUnavailableError` or `NativeError`, and with
+ * `ClosedError` once `signal` has ended it.
  */
 export async function bootWarm(
   library: NativeLibrary,
   base: NativeProgram,
   plan: Program,
   seed: string = createSeed(),
+  signal?: AbortSignal,
 ): Promise<WarmProgram> {
   const begin = performance.now()
-  const { native, trials } = await bootSurvivors(library, base, plan, seed, plan.warmup)
+  const { native, trials } = await bootSurvivors(library, base, plan, seed, plan.warmup, signal)
   return { native, bootMs: performance.now() - begin, settled: trials.every(isWarm), trials, seed }
 }
 
@@ -81,6 +83,7 @@ async function bootSurvivors(
   plan: Program,
   seed: string,
   given: readonly Warmup[],
+  signal?: AbortSignal,
 ): Promise<{ native: NativeProgram; trials: readonly HandlerTrial[] }> {
   let warmup = given
   for (;;) {
@@ -92,7 +95,7 @@ async function bootSurvivors(
         // What a warm-up leaves in memory; without one that costs more than it gives.
         ...(warmup.length === 0 ? {} : { last: encodeControl({ control: 'settle' }) }),
       }
-      const native = await NativeProgram.boot(library, spec)
+      const native = await NativeProgram.boot(library, spec, signal)
       const failed = warmup.length === 0 ? undefined : failedHook(plan, native, steps.length - 1)
       if (failed === undefined) return { native, trials: toTrials(native, steps) }
       console.error(`mayfly: ${failed}; it starts without a warm-up, of which nothing may stay`)

@@ -50,6 +50,8 @@ export class SnapshotProgram implements BootedProgram {
   /** A request has come for it. */
   asked = false
   retired = false
+  /** Ends its warm-up once it is retired. */
+  readonly retirement = new AbortController()
   loading: Promise<NativeProgram> | null = null
 
   constructor(plan: Program, base: HeldBase, { native, how }: Taken) {
@@ -90,6 +92,8 @@ export class Snapshots {
   readonly #programs = new Set<SnapshotProgram>()
   /** Snapshots on their way out: their last requests run. */
   readonly #leaving = new Set<Promise<void>>()
+  /** Ends warm-ups once the pool closes. */
+  readonly #closing = new AbortController()
   #uses = 0
   /** Requests that wait for a program to be loaded again. */
   #waiting = 0
@@ -138,8 +142,13 @@ export class Snapshots {
     return { native, seed, how: { warm: false, bootMs: performance.now() - begin, loadMs } }
   }
 
-  async #takeWarm(base: HeldBase, plan: Program, seed: string): Promise<Taken> {
-    const { native, ...how } = await bootWarm(this.#library, base.native, plan, seed)
+  async #takeWarm(
+    base: HeldBase,
+    plan: Program,
+    seed: string,
+    signal: AbortSignal = this.#closing.signal,
+  ): Promise<Taken> {
+    const { native, ...how } = await bootWarm(this.#library, base.native, plan, seed, signal)
     const { bootMs, settled, trials } = how
     return { native, seed, how: { warm: true, bootMs, loadMs: native.report.bootUs / 1000, settled, trials } }
   }
@@ -168,7 +177,8 @@ export class Snapshots {
     const { plan, base } = program
     let taken: Taken
     try {
-      taken = await this.#takeWarm(base, plan, seed)
+      const signal = AbortSignal.any([this.#closing.signal, program.retirement.signal])
+      taken = await this.#takeWarm(base, plan, seed, signal)
     } catch (error) {
       if (program.retired) return
       const files = [...new Set(plan.handlers.map(({ route }) => route.file))].join(' and ')
@@ -242,6 +252,7 @@ export class Snapshots {
   async retire(program: SnapshotProgram): Promise<void> {
     this.#programs.delete(program)
     program.retired = true
+    program.retirement.abort()
     const { native } = program
     program.native = null
     if (native !== null) await this.#pool.retire(native)
@@ -251,6 +262,7 @@ export class Snapshots {
   /** Refuses further requests, closes the pool after those under way, and ends all programs. */
   async close(): Promise<void> {
     for (const program of this.#programs) program.retired = true
+    this.#closing.abort()
     await this.#line
     await this.#background.close()
     await this.#pool.close()

@@ -65,13 +65,25 @@ export class NativeProgram {
 
   /**
    * Boots a program, or loads one into a base, on a thread of its own, warms it up and takes the snapshot. Rejects with `BootError`,
-   * `IsolationUnavailableError` or `NativeError`.
+   * `IsolationUnavailableError` or `NativeError`; with `ClosedError` once `signal` has ended it, before its next warm-up request.
    */
-  static async boot(library: NativeLibrary, spec: ProgramSpec | LoadSpec): Promise<NativeProgram> {
+  static async boot(
+    library: NativeLibrary,
+    spec: ProgramSpec | LoadSpec,
+    signal?: AbortSignal,
+  ): Promise<NativeProgram> {
     const description = encodeSpec(spec)
-    const { mayfly_program_boot, mayfly_program_wait, mayfly_program_free, mayfly_program_text } =
-      library.symbols
+    const {
+      mayfly_program_boot,
+      mayfly_program_call_off,
+      mayfly_program_wait,
+      mayfly_program_free,
+      mayfly_program_text,
+    } = library.symbols
+    if (signal?.aborted) throw new ClosedError('program')
     const handle = library.check(mayfly_program_boot(description, description.length))
+    const callOff = () => void mayfly_program_call_off(handle)
+    signal?.addEventListener('abort', callOff, { once: true })
     try {
       const wait = Math.min(0xffffffff, spec.limits.bootMs + BOOT_GRACE_MS)
       const status = await mayfly_program_wait(handle, wait)
@@ -87,6 +99,8 @@ export class NativeProgram {
     } catch (error) {
       mayfly_program_free(handle)
       throw error
+    } finally {
+      signal?.removeEventListener('abort', callOff)
     }
   }
 

@@ -50,6 +50,12 @@ export const SYMBOLS = {
     result: 'i32',
     nonblocking: true,
   },
+  mayfly_program_call_off: {
+    parameters: [
+      'i32', // i32: program
+    ],
+    result: 'i32',
+  },
   mayfly_program_text: {
     parameters: [
       'i32', // i32: program
