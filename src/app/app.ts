@@ -31,6 +31,12 @@ export interface Routes {
   readonly errors: Tree<readonly ErrorHandler[]>
 }
 
+/** A file with something that is not served. */
+export interface SkippedFile {
+  readonly pattern: string
+  readonly reasons: readonly string[]
+}
+
 /** What a router is made of. */
 export interface App {
   readonly options: ResolvedOptions
@@ -59,6 +65,8 @@ export interface App {
   readonly faults: FaultLog
   /** Why the routes as a whole could not be loaded again, as it was told. */
   routesFault: string | undefined
+  /** Files with something that is not served, and why; for the answers of development. */
+  readonly skipped: Map<string, SkippedFile>
   routes: Routes
   /** Made when the router gets ready, ended by close. */
   pool: WorkerPool | undefined

@@ -1,6 +1,6 @@
 import { resolve, toFileUrl } from '@std/path'
 import { TemplateError } from '../dve/mod.ts'
-import { setSourcePlace } from '../errors/source_place.ts'
+import { setSourcePlace, setSummary } from '../errors/source_place.ts'
 import { RouteLoadError } from '../router/load/load_error.ts'
 
 /** Tells of errors about a file that did not run, a view or a route, that this file is where they were: their stack is Mayfly's. */
@@ -15,7 +15,7 @@ export function placeErrors(error: unknown): void {
 /** A view that is not there has no text: then the place is that of the call that asked for it. */
 function placeTemplateError(error: TemplateError): void {
   const { file, line, column, excerpt, reason } = error
-  if (excerpt === '' && line === 1) return
+  if (excerpt === '' && line === 1) return setSummary(error, reason)
   setSourcePlace(error, { file: toFileUrl(resolve(file)).href, line, column }, reason)
 }
 

@@ -66,6 +66,7 @@ export function createApp(options: ResolvedOptions): App {
     told: new WeakSet(),
     faults: createFaultLog(),
     routesFault: undefined,
+    skipped: new Map(),
     routes: noRoutes(),
     pool: undefined,
     isolated: noIsolatedRoutes(),
@@ -228,12 +229,15 @@ function toStartupError(error: unknown): unknown {
 export function notify(app: App, notice: RouteNotice): void {
   const { kind, file, reason = '', error } = notice
   const pattern = notice.pattern === '' ? undefined : notice.pattern
+  if (notice.reasons === undefined) app.skipped.delete(file)
+  else app.skipped.set(file, { pattern: notice.pattern, reasons: notice.reasons })
   followFaults(app, notice)
   if (kind === 'route:error' || kind === 'reload:error') {
     if (wants(app.bus, kind)) emit(app.bus, kind, { file, pattern, error })
     else tellLoadError(app, error)
   } else if (kind === 'route:skipped') {
-    emit(app.bus, kind, { file, pattern, reason })
+    if (wants(app.bus, kind)) emit(app.bus, kind, { file, pattern, reason })
+    else console.error(`mayfly: ${file}: ${reason}`)
   } else {
     emit(app.bus, kind, { file, pattern })
   }

@@ -21,6 +21,7 @@ import { BAD_ESCAPE, FOUND, type Match, NO_METHOD, TOO_LONG } from '../router/ma
 import { serveStatic } from '../static/serve_static.ts'
 import type { App } from './app.ts'
 import { answerReload, withReloadScript } from './development/live_reload.ts'
+import { describeMissingRoute } from './development/missing_route.ts'
 import type { Endpoint } from './endpoint.ts'
 import { answerError } from './failures.ts'
 import { finish } from './finish.ts'
@@ -145,7 +146,7 @@ function unmatched(app: App, ctx: RequestContext, path: string, found: Match<End
     default:
       // The asterisk form asks about the server as a whole (RFC 9110, section 9.3.7).
       if (ctx.method === 'OPTIONS' && path === '/*') return new Response(null, { status: 204 })
-      return app.statics.length === 0 ? notFound() : fromStatics(app, ctx, path)
+      return app.statics.length === 0 ? notFound(app, path) : fromStatics(app, ctx, path)
   }
 }
 
@@ -153,11 +154,11 @@ async function fromStatics(app: App, ctx: RequestContext, path: string): Promise
   const onMissing = wants(app.bus, 'static:missing')
     ? (path: string, reason: string) => emit(app.bus, 'static:missing', { reason, path })
     : undefined
-  return await serveStatic(app.statics, ctx.request, path, ctx, onMissing) ?? notFound()
+  return await serveStatic(app.statics, ctx.request, path, ctx, onMissing) ?? notFound(app, path)
 }
 
-function notFound(): never {
-  throw new HttpError(404)
+function notFound(app: App, path: string): never {
+  throw new HttpError(404, app.development ? describeMissingRoute(app, path) : undefined)
 }
 
 function folderErrors(app: App, path: string): readonly ErrorHandler[] {

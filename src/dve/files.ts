@@ -1,5 +1,6 @@
 /** Finds templates below the views folder, and nothing outside of it. */
 import { isAbsolute, join, normalize, relative, resolve } from '@std/path'
+import { didYouMean } from '../text/near_name.ts'
 import { type Source, TemplateError } from './error.ts'
 import type { LoadedSource } from './program.ts'
 
@@ -64,7 +65,8 @@ export function readTemplate(folder: ViewFolder, name: string, asker: Asker | nu
       )}
   } catch (error) {
     if (error instanceof TemplateError) throw error
-    throw fail(error instanceof Deno.errors.NotFound ? 'is not there' : 'cannot be opened', error)
+    if (!(error instanceof Deno.errors.NotFound)) throw fail('cannot be opened', error)
+    throw fail(`is not there${suggest(root, clean)}`, error)
   }
   if (text.startsWith('\ufeff')) text = text.slice(1)
   if (text.length > folder.maxTemplateSize) {
@@ -75,6 +77,34 @@ export function readTemplate(folder: ViewFolder, name: string, asker: Asker | nu
     )
   }
   return { file: join(folder.dir, clean), text, id: path, paths: real === path ? [path] : [path, real] }
+}
+
+/** Templates that are looked at for a name that somebody may have meant. */
+const MOST_NAMES = 500
+
+function suggest(root: string, name: string): string {
+  const short = (path: string) => path.slice(0, -EXTENSION.length)
+  return didYouMean(short(name), listTemplates(root).map(short))
+}
+
+/** Names of templates below the views folder, not more than {@linkcode MOST_NAMES}; links are not followed. */
+function listTemplates(root: string): string[] {
+  const names: string[] = []
+  const folders = ['']
+  for (let looked = 0; folders.length > 0 && looked < MOST_NAMES;) {
+    const folder = folders.shift()!
+    try {
+      for (const { name, isDirectory } of Deno.readDirSync(join(root, folder))) {
+        if (++looked > MOST_NAMES) break
+        const path = folder === '' ? name : `${folder}/${name}`
+        if (isDirectory) folders.push(path)
+        else if (name.endsWith(EXTENSION)) names.push(path)
+      }
+    } catch {
+      // A folder that cannot be read suggests nothing.
+    }
+  }
+  return names
 }
 
 function findRoot(folder: ViewFolder, fail: (reason: string, cause: unknown) => TemplateError): string {

@@ -21,7 +21,12 @@ const summaries = new WeakMap<Error, string>()
  */
 export function setSourcePlace(error: Error, place: SourcePlace | null, summary?: string): void {
   places.set(error, place)
-  if (summary !== undefined) summaries.set(error, summary)
+  if (summary !== undefined) setSummary(error, summary)
+}
+
+/** Says what is wrong in one line, where the message also shows a place. */
+export function setSummary(error: Error, summary: string): void {
+  summaries.set(error, summary)
 }
 
 /** The place that was told: null for none, undefined where nothing was told. */

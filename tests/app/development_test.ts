@@ -230,3 +230,62 @@ Deno.test('in production no client reads more than the status', async () => {
     assert(!/list|filter|\.ts/.test(shownText(await page('/list'))))
   }, { environment: 'production' })
 })
+
+Deno.test('a name that is not there suggests the one that was meant', async () => {
+  const files = {
+    'views/blog/post.dve': '',
+    'routes/users/[id].ts': `${HANDLER}'helo')\n`,
+    'routes/posts/index.ts': `${HANDLER}'blog/pots')\n`,
+    'routes/files/[...rest].ts': `${HANDLER}'nothing-like-it')\n`,
+  }
+  await withSite(files, async ({ problem }) => {
+    const detail = async (path: string) => (await problem(path)).detail
+    assertMatch((await detail('/users/7'))!, /"helo" is not there, did you mean "hello"$/)
+    assertMatch((await detail('/posts'))!, /"blog\/pots" is not there, did you mean "blog\/post"$/)
+    assertMatch((await detail('/files/a'))!, /"nothing-like-it" is not there$/)
+    assertMatch(
+      (await detail('/user/7'))!,
+      /^No route matches \/user\/7, did you mean \/users\/\[id\] \(.*\[id\]\.ts\)$/,
+    )
+    assertMatch((await detail('/file/a/b'))!, /^No route matches .*did you mean \/files\/\[\.\.\.rest\]/)
+    assertEquals(await detail('/nothing/like/it'), 'No route matches /nothing/like/it')
+    assertEquals(await detail(`/${'x'.repeat(5000)}`), `No route matches /${'x'.repeat(5000)}`)
+  })
+  await withSite(files, async ({ problem }) => {
+    assertEquals(await problem('/user/7') as unknown, {
+      type: 'about:blank',
+      title: 'Not Found',
+      status: 404,
+    })
+  }, { environment: 'production' })
+})
+
+Deno.test('a file that serves nothing says why, in the log and where it was asked for', async () => {
+  const files = {
+    'routes/lower.ts': 'export const get = () => new Response()\n',
+    'routes/app.ts': 'export default (ctx) => ctx.send.text("")\n',
+    'routes/notes.txt': '',
+  }
+  for (const environment of ['development', 'production']) {
+    const log = await withSite(files, async ({ problem }) => {
+      const { detail } = await problem('/lower')
+      if (environment === 'production') return assertEquals(detail, undefined)
+      assertMatch(
+        detail!,
+        /lower\.ts serves nothing: export 'get' is not a method, wanted 'GET' in capitals$/,
+      )
+      assertMatch(
+        (await problem('/app')).detail!,
+        /app\.ts serves nothing: its default export is a function that nobody calls/,
+      )
+    }, { environment })
+    assertEquals(log.length, 3, log.join('\n'))
+    for (const line of log) {
+      assertMatch(line, /^mayfly: .*routes\/\S+: (export 'get'|its default export|no rule takes it)/)
+    }
+  }
+  const quiet = await withSite(files, () => Promise.resolve(), {
+    setup: (router) => void router.on('route:*', () => {}),
+  })
+  assertEquals(quiet, [])
+})

@@ -4,6 +4,7 @@ import { buildTree } from '../../src/router/load/build.ts'
 import { classify, RouteNamesError } from '../../src/router/load/classify.ts'
 import { crawl } from '../../src/router/load/crawl.ts'
 import { type LoadedRoute, loadRoutes } from '../../src/router/load/load.ts'
+import { createLoadCache } from '../../src/router/load/load_cache.ts'
 import { RouteLoadError } from '../../src/router/load/load_error.ts'
 import { match } from '../../src/router/match/match.ts'
 import type { RouteNotice } from '../../src/router/load/notice.ts'
@@ -221,24 +222,68 @@ Deno.test('loadRoutes breaks the routes below a broken _middleware, and leaves o
 
 Deno.test('loadRoutes says what it leaves out and why', async () => {
   await using site = await tempSite({
-    'routes/empty.ts': `export const helper = () => 1`,
-    'routes/lower.ts': `export const get = () => 1\nexport const POST = () => 2`,
-    'routes/foreign.ts': `export const TRACE = () => 1\nexport const MAX = 5`,
+    'routes/constant.ts': `const TOP = 1\nexport { TOP as GETT }\nexport const GET = () => 1`,
+    'routes/empty.ts': `const helper = 1`,
     'routes/fn.ts': `export default () => 1`,
+    'routes/foreign.ts': `export const TRACE = () => 1`,
+    'routes/handler.ts': `export const isolted = true\nexport const handler = () => 1`,
+    'routes/lower.ts': `export const get = () => 1\nexport const POST = () => 2`,
+    'routes/object.ts': `export default { handler: () => 1 }`,
+    'routes/vm.ts': `export const isolated = true\nexport const post = () => 1\nexport const GET = () => 1`,
   })
   const { routes, notices } = await load(site)
-  assertEquals(routes.map((route) => route.pattern), ['/lower'])
+  assertEquals(routes.map((route) => route.pattern), ['/constant', '/lower', '/vm'])
   const reasons = notices.filter((notice) => notice.kind === 'route:skipped')
     .map((notice) => `${notice.pattern}: ${notice.reason}`)
-  const none =
-    'no handler, wanted an exported function named DELETE GET HEAD OPTIONS PATCH POST PUT, or a default export with fetch(request)'
+  const wanted = `wanted 'export function GET(ctx)', or an app with fetch(request)`
   assertEquals(reasons, [
-    `/empty: ${none}`,
-    `/fn: ${none}`,
+    `/constant: export 'GETT' means nothing here, did you mean 'GET'`,
+    '/empty: no handler, wanted an exported function named DELETE GET HEAD OPTIONS PATCH POST PUT, or a default export with fetch(request)',
+    `/fn: its default export is a function that nobody calls, ${wanted}`,
     `/foreign: export 'TRACE' is not served, wanted one of DELETE GET HEAD OPTIONS PATCH POST PUT`,
-    `/foreign: ${none}`,
+    `/handler: export 'handler' means nothing here, wanted DELETE GET HEAD OPTIONS PATCH POST PUT, 'isolated' or an app by default: ` +
+    `what other modules import belongs outside of the routes, or into a file or folder whose name begins with '_'`,
+    `/handler: export 'isolted' means nothing here, did you mean 'isolated'`,
     `/lower: export 'get' is not a method, wanted 'GET' in capitals`,
+    `/object: its default export is a value of type object, ${wanted}`,
+    `/vm: export 'post' is not a method, wanted 'POST' in capitals`,
   ])
+})
+
+Deno.test('loadRoutes tells of files that no rule takes, once', async () => {
+  await using site = await tempSite({
+    'routes/a.ts': `export const GET = () => 1`,
+    'routes/a.warmup.json': '[]',
+    'routes/a_test.ts': '',
+    'routes/types.d.ts': '',
+    'routes/_notes.txt': '',
+    'routes/.hidden': '',
+    'routes/page.html': '',
+    'routes/style.css': '',
+    'routes/in/_midleware.ts': '',
+    'routes/in/data.json': '',
+    'routes/_lib/readme.md': '',
+  })
+  const cache = createLoadCache()
+  const tell = async () => {
+    const told: string[] = []
+    await loadRoutes({
+      routesDir: site.routesDir,
+      cache,
+      onNotice: ({ kind, file, reason }) => {
+        if (kind === 'route:skipped') told.push(`${file.slice(site.routesDir.length)}: ${reason}`)
+      },
+    })
+    return told.sort()
+  }
+  assertEquals(await tell(), [
+    `/in/_midleware.ts: no rule takes it, and 1 more of its folder, did you mean '_middleware.ts'`,
+    `/page.html: no rule takes it, and 1 more of its folder, wanted .ts .tsx .js .jsx or .mjs for a route: other files belong ` +
+    `outside of the routes, or begin with '_'`,
+  ])
+  assertEquals(await tell(), [])
+  await site.remove('routes/page.html')
+  assertEquals((await tell()).map((line) => line.slice(0, 10)), ['/style.css'])
 })
 
 Deno.test('loadRoutes never runs an isolated route, nor imports a file that it skips', async () => {

@@ -1,4 +1,5 @@
 import { join, resolve } from '@std/path'
+import { nearName } from '../../text/near_name.ts'
 
 /** A file below the routes folder. */
 export interface CrawledFile {
@@ -16,6 +17,14 @@ export interface CrawledFolder {
   readonly errors: readonly CrawledFile[]
 }
 
+/** Files of one folder that no rule takes. */
+export interface Stray {
+  readonly file: CrawledFile
+  readonly others: number
+  /** The name that may have been meant. */
+  readonly near: string | undefined
+}
+
 /** A walk of the routes folder, in an order that does not depend on the file system. */
 export interface Crawl {
   /** Absolute path of the routes folder. */
@@ -23,6 +32,8 @@ export interface Crawl {
   /** The folder as the application names it, for messages. */
   readonly name: string
   readonly files: readonly CrawledFile[]
+  /** Files that no rule takes, by folder, each with what is wrong with the first of them. */
+  readonly strays: readonly Stray[]
   /** Every folder that was entered, by its relative path, parents first. */
   readonly folders: ReadonlyMap<string, CrawledFolder>
 }
@@ -30,10 +41,14 @@ export interface Crawl {
 const ROUTE_FILE = /\.(?:ts|tsx|js|jsx|mjs)$/
 const TEST_FILE = /(?:\.test|_test)\.tsx?$|(?:\.test|_test)\.(?:js|jsx|mjs)$|\.d\.ts$/
 
+/** Files beside routes that are theirs: declarations, and requests for the warm-up. */
+const KNOWN_FILE = /\.d\.[mc]?ts$|\.warmup\.json$/
+const SPECIAL = ['_middleware', '_error']
+
 /**
  * Walks `routesDir` in code-unit order of names. Names that start with `_`, `@` or `.`, tests (`*.test.ts`,
  * `*_test.ts`), declarations (`*.d.ts`) and files of other kinds are left out; `_middleware.*` and `_error.*` are
- * reported with their folder. Symbolic links are followed, except to a folder that holds them.
+ * reported with their folder. Of other files in a folder one is named as a stray. Symbolic links are followed, except to a folder that holds them.
  *
  * Throws `Deno.errors.NotFound` or `Deno.errors.NotADirectory` that names the folder and the mend.
  */
@@ -42,8 +57,9 @@ export async function crawl(routesDir: string): Promise<Crawl> {
   await checkFolder(routesDir, root)
   const files: CrawledFile[] = []
   const folders = new Map<string, CrawledFolder>()
-  await walkFolder(root, '', [], files, folders)
-  return { root, name: routesDir, files, folders }
+  const strays: Stray[] = []
+  await walkFolder(root, '', [], { files, folders, strays })
+  return { root, name: routesDir, files, folders, strays }
 }
 
 async function checkFolder(routesDir: string, root: string): Promise<void> {
@@ -62,19 +78,26 @@ async function checkFolder(routesDir: string, root: string): Promise<void> {
   )
 }
 
+/** What a walk has found so far. */
+interface Found {
+  readonly files: CrawledFile[]
+  readonly folders: Map<string, CrawledFolder>
+  readonly strays: Stray[]
+}
+
 async function walkFolder(
   path: string,
   relative: string,
   above: readonly string[],
-  files: CrawledFile[],
-  folders: Map<string, CrawledFolder>,
+  found: Found,
 ): Promise<void> {
   const entries: Deno.DirEntry[] = []
   for await (const entry of Deno.readDir(path)) entries.push(entry)
   entries.sort((a, b) => a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
   const middleware: CrawledFile[] = []
   const errors: CrawledFile[] = []
-  folders.set(relative, { relative, middleware, errors })
+  found.folders.set(relative, { relative, middleware, errors })
+  const strays: { file: CrawledFile; near: string | undefined }[] = []
   for (const { name, isSymlink, ...kind } of entries) {
     const file = { relative: relative === '' ? name : `${relative}/${name}`, path: join(path, name) }
     if (name.startsWith('_')) {
@@ -82,6 +105,10 @@ async function walkFolder(
       const stem = name.slice(0, name.lastIndexOf('.'))
       if (stem === '_middleware') middleware.push(file)
       else if (stem === '_error') errors.push(file)
+      else {
+        const near = nearName(stem, SPECIAL)
+        if (near !== undefined) strays.push({ file, near: near + name.slice(stem.length) })
+      }
       continue
     }
     if (name.startsWith('@') || name.startsWith('.')) continue
@@ -89,9 +116,17 @@ async function walkFolder(
     if (target?.isDirectory) {
       const chain = [...above, await Deno.realPath(path)]
       if (isSymlink && chain.includes(await Deno.realPath(file.path))) continue
-      await walkFolder(file.path, file.relative, chain, files, folders)
-    } else if (target?.isFile && ROUTE_FILE.test(name) && !TEST_FILE.test(name)) files.push(file)
+      await walkFolder(file.path, file.relative, chain, found)
+    } else if (target?.isFile) {
+      if (!ROUTE_FILE.test(name)) {
+        if (!KNOWN_FILE.test(name)) strays.push({ file, near: undefined })
+      } else if (!TEST_FILE.test(name)) found.files.push(file)
+    }
   }
+  const [misspelt, ...more] = strays.toSorted((a, b) =>
+    Number(b.near !== undefined) - Number(a.near !== undefined)
+  )
+  if (misspelt !== undefined) found.strays.push({ ...misspelt, others: more.length })
 }
 
 /** What a link points to; null if that does not exist. */

@@ -11,6 +11,8 @@ export interface StaticExports {
   readonly methods: readonly Method[]
   /** There is a default export. */
   readonly hasDefault: boolean
+  /** All exports by name. */
+  readonly names: readonly string[]
 }
 
 interface Esbuild extends Stoppable {
@@ -56,6 +58,7 @@ export async function readExports(path: string, source: string): Promise<StaticE
     isolated: exports.includes('isolated') && !(await isFalse(path, listed.outputFiles[0].text)),
     methods: exports.filter(isMethod).sort(),
     hasDefault: exports.includes('default'),
+    names: exports,
   }
 }
 

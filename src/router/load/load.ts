@@ -1,5 +1,5 @@
 import { classify, findMountClashes, type RouteFile, RouteNamesError, shownFile } from './classify.ts'
-import { crawl, type CrawledFile } from './crawl.ts'
+import { type Crawl, crawl, type CrawledFile } from './crawl.ts'
 import {
   createLoadCache,
   forgetOthers,
@@ -79,6 +79,7 @@ export async function loadRoutes(options: LoadOptions): Promise<RouteTable> {
   const { files, errorScopes, problems } = classify(crawled)
   if (problems.length > 0) throw new RouteNamesError(routesDir, problems)
   const pass: LoadPass = { versions, onNotice, visited: new Set() }
+  tellOfStrays(pass, cache, crawled)
   const routes: LoadedRoute[] = []
   for (const file of files) {
     const route = await loadRoute(pass, cache, file, routesDir)
@@ -155,9 +156,31 @@ function tellOfRoute(pass: LoadPass, { entry, tried }: Tried<RouteModule>): void
   if (tried === undefined || entry.error !== null) return
   const { file, pattern, value } = entry
   const served = tried.before !== null && (tried.before.error !== null || serves(tried.before.value))
-  for (const reason of value!.notes) pass.onNotice({ kind: 'route:skipped', file, pattern, reason })
+  const { notes } = value!
+  for (const reason of notes) pass.onNotice({ kind: 'route:skipped', file, pattern, reason, reasons: notes })
   if (serves(value)) pass.onNotice({ kind: served ? 'route:reloaded' : 'route:loaded', file, pattern })
   else if (served) pass.onNotice({ kind: 'route:removed', file, pattern })
+}
+
+/** Tells of each folder with files that no rule takes, unless that was told of it before. */
+function tellOfStrays({ onNotice }: LoadPass, cache: LoadCache, { name, strays }: Crawl): void {
+  const known = new Set(cache.strays)
+  cache.strays.clear()
+  for (const { file: { relative }, others, near } of strays) {
+    const more = others === 0 ? '' : `, and ${others} more of its folder`
+    const wanted = near === undefined
+      ? `wanted .ts .tsx .js .jsx or .mjs for a route: other files belong outside of the routes, or begin with '_'`
+      : `did you mean '${near}'`
+    const notice = {
+      kind: 'route:skipped',
+      file: shownFile(name, relative),
+      pattern: '',
+      reason: `no rule takes it${more}, ${wanted}`,
+    } as const
+    const key = `${notice.file}: ${notice.reason}`
+    cache.strays.add(key)
+    if (!known.has(key)) onNotice(notice)
+  }
 }
 
 function tellOfChain<V>(pass: LoadPass, { entry, tried }: Tried<V>): void {

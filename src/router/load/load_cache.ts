@@ -7,6 +7,8 @@ export interface LoadCache {
   readonly routes: Map<string, CacheEntry<RouteModule>>
   readonly middleware: Map<string, CacheEntry<RouteFunction[]>>
   readonly errors: Map<string, CacheEntry<RouteFunction>>
+  /** What was told of files that no rule takes. */
+  readonly strays: Set<string>
 }
 
 /** The last try for a file, and the last one that worked. */
@@ -37,7 +39,7 @@ export interface LoadPass {
 
 /** Makes the empty cache of a first load. */
 export function createLoadCache(): LoadCache {
-  return { routes: new Map(), middleware: new Map(), errors: new Map() }
+  return { routes: new Map(), middleware: new Map(), errors: new Map(), strays: new Set() }
 }
 
 /** An entry, and what was known before if this call tried the file (else undefined). */

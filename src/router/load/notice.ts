@@ -7,6 +7,8 @@ export interface RouteNotice {
   readonly pattern: string
   /** Why, for `route:skipped`. */
   readonly reason?: string
+  /** All reasons of the file, for `route:skipped`: each comes in a notice of its own. */
+  readonly reasons?: readonly string[]
   /** For `route:error` and `reload:error`. */
   readonly error?: Error
 }

@@ -1,5 +1,6 @@
 import { isMethod, type Method, METHODS } from '../match/methods.ts'
 import { toFileUrl } from '@std/path'
+import { nearName } from '../../text/near_name.ts'
 import { mayBeIsolated, readExports } from './isolated.ts'
 import { placeOf, placeOfName, reasonOf, RouteLoadError } from './load_error.ts'
 
@@ -49,8 +50,9 @@ export async function loadRouteModule(file: string, path: string): Promise<Route
       throw failure(file, error)
     })
     if (exports.isolated) {
-      const { methods, hasDefault } = exports
-      return { methods, handlers: {}, mount: hasDefault, fetch: null, isolated: true, notes: [] }
+      const { methods, hasDefault, names } = exports
+      const notes = names.map(noteOf).filter((note) => note !== null)
+      return { methods, handlers: {}, mount: hasDefault, fetch: null, isolated: true, notes }
     }
   }
   const namespace = await importModule(file, path)
@@ -120,17 +122,15 @@ function toRouteModule(
         throw new RouteLoadError(file, `its export ${name} is ${kindOf(value)}, wanted a function`, { place })
       }
       handlers[name] = value as RouteFunction
-    } else if (typeof value === 'function') {
-      const upper = name.toUpperCase()
-      if (isMethod(upper)) notes.push(`export '${name}' is not a method, wanted '${upper}' in capitals`)
-      else if (FOREIGN.has(upper)) {
-        notes.push(`export '${name}' is not served, wanted one of ${METHODS.join(' ')}`)
-      }
+    } else {
+      const note = noteOf(name)
+      if (note !== null) notes.push(note)
     }
   }
   const fetch = fetchOf(namespace.default)
   const methods = METHODS.filter((method) => handlers[method] !== undefined)
-  if (methods.length === 0 && fetch === null) {
+  if (fetch === null && namespace.default !== undefined) notes.push(noteOfDefault(namespace.default))
+  if (methods.length === 0 && fetch === null && notes.length === 0) {
     notes.push(
       `no handler, wanted an exported function named ${
         METHODS.join(' ')
@@ -138,6 +138,26 @@ function toRouteModule(
     )
   }
   return { methods, handlers, mount: fetch !== null, fetch, isolated: false, notes }
+}
+
+/** What an export that the router does not know should be, or null for one that it knows. */
+function noteOf(name: string): string | null {
+  if (name === 'default' || name === 'isolated' || isMethod(name)) return null
+  const upper = name.toUpperCase()
+  if (isMethod(upper)) return `export '${name}' is not a method, wanted '${upper}' in capitals`
+  if (FOREIGN.has(upper)) return `export '${name}' is not served, wanted one of ${METHODS.join(' ')}`
+  const near = nearName(name, [...METHODS, 'isolated'])
+  if (near !== undefined) return `export '${name}' means nothing here, did you mean '${near}'`
+  return `export '${name}' means nothing here, wanted ${
+    METHODS.join(' ')
+  }, 'isolated' or an app by default: ` +
+    `what other modules import belongs outside of the routes, or into a file or folder whose name begins with '_'`
+}
+
+function noteOfDefault(value: unknown): string {
+  const wanted = `wanted 'export function GET(ctx)', or an app with fetch(request)`
+  if (typeof value === 'function') return `its default export is a function that nobody calls, ${wanted}`
+  return `its default export is ${kindOf(value)}, ${wanted}`
 }
 
 /** An app may be an object or, as some are, a function with a `fetch`. */
