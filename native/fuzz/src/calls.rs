@@ -15,12 +15,13 @@ use std::cell::RefCell;
 use std::sync::OnceLock;
 
 use mayfly_linux::action::Action;
-use mayfly_linux::calls::number;
 use mayfly_linux::clock::ClockBase;
-use mayfly_linux::kernel::{Kernel, Request, Step as Restore};
+use mayfly_linux::kernel::{Kernel, Request};
 use mayfly_linux::machine::{Machine, Registers, USER_END};
 use mayfly_linux::mock::MockMachine;
 use mayfly_linux::stdio::OutputMode;
+use mayfly_linux::step::Step as Restore;
+use mayfly_linux::syscall::number;
 use mayfly_wire::Limits;
 
 use crate::Input;

@@ -5,8 +5,6 @@ use std::ptr;
 
 use libc::c_int;
 
-use crate::slot::Record;
-
 /// Names of the registers that are kept, and where a signal's context holds them.
 pub(crate) const REGISTERS: [(&str, c_int); 18] = [
     ("rip", libc::REG_RIP),
@@ -28,6 +26,15 @@ pub(crate) const REGISTERS: [(&str, c_int); 18] = [
     ("r15", libc::REG_R15),
     ("flags", libc::REG_EFL),
 ];
+
+/// What the signal handler saw, in the order of `REGISTERS`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Record {
+    pub signal: i32,
+    pub code: i32,
+    pub address: usize,
+    pub registers: [u64; 18],
+}
 
 /// Why a thread crashed.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,8 +11,8 @@ use std::time::Duration;
 use libc::{c_int, c_void, siginfo_t, ucontext_t};
 
 use crate::bell::wait_while;
-use crate::crash::{REGISTERS, signal_name};
-use crate::slot::{BURIED, CRASHED, Record, Slot, TRACED};
+use crate::crash::{REGISTERS, Record, signal_name};
+use crate::slot::{BURIED, CRASHED, Slot, TRACED};
 
 /// What a bug of ours can raise by an instruction, and a refused system call.
 pub(crate) const SIGNALS: [c_int; 5] = [

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, 
 use std::sync::{Arc, Mutex};
 
 use crate::bell::{Bell, futex_wake};
-use crate::crash::Crash;
+use crate::crash::{Crash, Record};
 
 /// The thread runs.
 pub(crate) const RUNNING: u32 = 0;
@@ -30,15 +30,6 @@ const THREADS: usize = 1024;
 const STACK_BYTES: usize = 128 << 10;
 /// Bytes of an allocation that every allocator takes from its arena under the arena's lock, and never from a thread's cache.
 const CANARY_BYTES: usize = 64 << 10;
-
-/// What the signal handler saw, in the order of `crash::REGISTERS`.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Record {
-    pub signal: i32,
-    pub code: i32,
-    pub address: usize,
-    pub registers: [u64; 18],
-}
 
 /// See the module. Owned by the thread's owner; the thread sees it until it is joined.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Host memory that a guest's kernel state takes: one count, asked before it grows.
 //!
 //! ```text
-//! before each call   held = mappings + nodes + files + threads + waits   (this file says what each costs)
+//! before each call   held = mappings + nodes + files + threads + waits   (`COST` of each type)
 //!                    the machine counts `held` against the guest's memory, as it does frames
 //!                    what is left is the room of the accounts below
 //! in the call        whatever grows takes from its account first: ENOSPC for files, ENOMEM for the rest
@@ -12,55 +12,24 @@
 //! full. `tests/host_memory` holds them against an allocator that counts. The answer and the log have bounds of their own
 //! ([`crate::limits::Limits::output_bytes`]), and what is read on fd 0 is the client's.
 
-use std::mem::size_of;
-
 use crate::errno::Errno;
-use crate::files::{Descriptor, Interest, OpenFile};
-use crate::signal::Info;
-use crate::threads::Thread;
-use crate::vfs::{Folder, Node};
-use crate::vma::Mapping;
 
 /// Rounding and header of the host's allocator.
-const BLOCK: u64 = 24;
+pub(crate) const BLOCK: u64 = 24;
 
 /// A place in a vector that doubles, and the marks that a [`crate::tracked::Slab`] keeps for it.
-const fn slot(bytes: usize) -> u64 {
+pub(crate) const fn slot(bytes: usize) -> u64 {
     2 * bytes as u64 + 40
 }
 
 /// An entry in a B-tree whose leaves of 11 have 5 at least, and a node above for every sixth leaf.
-const fn entry(bytes: usize) -> u64 {
+pub(crate) const fn entry(bytes: usize) -> u64 {
     11 * bytes as u64 / 5 + 24
 }
 
 /// The first leaf of a B-tree.
-const fn leaf(bytes: usize) -> u64 {
+pub(crate) const fn leaf(bytes: usize) -> u64 {
     11 * bytes as u64 + 16 + BLOCK
-}
-
-/// One more slot for nodes.
-pub const NODE: u64 = slot(size_of::<Option<Node>>());
-/// A directory's trees.
-pub const FOLDER: u64 = leaf(Folder::BY_NAME) + leaf(Folder::BY_PLACE);
-/// One more slot for descriptors.
-pub const DESCRIPTOR: u64 = slot(size_of::<Option<Descriptor>>());
-/// One more slot for descriptions, the tree of an epoll set included.
-pub const OPEN_FILE: u64 = slot(size_of::<Option<OpenFile>>()) + leaf(16 + size_of::<Interest>());
-/// A file in an epoll set, and the set in the file's own tree.
-pub const INTEREST: u64 = entry(16 + size_of::<Interest>()) + leaf(16);
-/// A thread: its slot, its vector registers, and one signal of each number.
-pub const THREAD: u64 =
-    slot(size_of::<Option<Thread>>()) + 4096 + 2 * BLOCK + 2 * (64 * size_of::<Info>() as u64);
-/// A file for which a thread waits.
-pub const WAIT: u64 = 16;
-/// A mapping, the gap behind it, and the version that it shows.
-pub const MAPPING: u64 = entry(8 + size_of::<Mapping>()) + 2 * 44 + entry(24);
-
-/// A name in a directory.
-#[must_use]
-pub const fn name(length: usize) -> u64 {
-    length as u64 + 16 + BLOCK + entry(Folder::BY_NAME) + entry(Folder::BY_PLACE)
 }
 
 /// Bytes in a block of their own.

@@ -3,14 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use crate::ensure::ensure;
 use crate::kernel::Kernel;
 use crate::machine::{Protection, USER_END};
 use crate::vma::Source;
-
-/// Fails with this text unless the condition holds.
-pub(crate) fn ensure(holds: bool, text: impl FnOnce() -> String) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(text()) }
-}
 
 impl Kernel {
     /// Checks every table against its limit and against the others.

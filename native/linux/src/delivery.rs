@@ -1,8 +1,8 @@
 //! Delivering signals: the frame on the guest's stack, the way back from it, and what a signal does without a handler.
 
 use crate::action::{Action, Stop};
+use crate::answer::{Answer, Done};
 use crate::bounds::FRAMES;
-use crate::calls::{Answer, Call, Done};
 use crate::errno::Errno;
 use crate::kernel::Kernel;
 use crate::machine::{Machine, USER_END};
@@ -11,6 +11,7 @@ use crate::signal::{
     SA_NODEFER, SA_ONSTACK, SA_RESETHAND, SA_RESTART, UNBLOCKABLE, bit, decode_frame, default_action,
     encode_frame, has_reserved_mxcsr, mark_vector, mxcsr_mask, number, unmark_vector,
 };
+use crate::syscall::Call;
 use crate::threads::Thread;
 
 /// Bytes below the stack pointer that a function may use without moving it.

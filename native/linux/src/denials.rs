@@ -2,9 +2,10 @@
 //!
 //! A guest that is refused nothing pays one comparison for each call that fails.
 
-use crate::calls::number as n;
-use crate::calls::{Answer, Call};
+use crate::answer::Answer;
 use crate::errno::Errno;
+use crate::syscall::Call;
+use crate::syscall::number as n;
 
 /// Why a system call was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

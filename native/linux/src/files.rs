@@ -5,17 +5,16 @@
 
 mod audit;
 mod ready;
+mod restore;
 mod sets;
 mod streams;
 mod texts;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::account;
 use crate::errno::Errno;
-use crate::kernel::Step;
 use crate::stdio::Stdio;
 use crate::tracked::{Slab, Tracked};
 use crate::vfs::Device;
@@ -84,6 +83,11 @@ pub struct Interest {
     seen: [u64; 2],
     /// Added or changed since: report a level once, whatever the counts.
     fresh: bool,
+}
+
+impl Interest {
+    /// What a file in an epoll set, and the set in the file's own tree, take of the host.
+    const COST: u64 = account::entry(16 + size_of::<Interest>()) + account::leaf(16);
 }
 
 /// What an open file description refers to.
@@ -163,6 +167,10 @@ pub struct OpenFile {
 }
 
 impl OpenFile {
+    /// What one more slot for descriptions takes of the host, the tree of an epoll set included.
+    const COST: u64 =
+        account::slot(size_of::<Option<OpenFile>>()) + account::leaf(16 + size_of::<Interest>());
+
     /// Whether calls on it answer EAGAIN instead of waiting.
     #[must_use]
     pub fn nonblocking(&self) -> bool {
@@ -189,6 +197,11 @@ pub struct Descriptor {
     pub file: usize,
     /// `FD_CLOEXEC`.
     pub close_on_exec: bool,
+}
+
+impl Descriptor {
+    /// What one more slot for descriptors takes of the host.
+    const COST: u64 = account::slot(size_of::<Option<Descriptor>>());
 }
 
 /// All open files of the process.
@@ -239,9 +252,9 @@ impl Files {
     /// Bytes of the host that all of it takes.
     #[must_use]
     pub fn held(&self) -> u64 {
-        self.descriptors.end() as u64 * account::DESCRIPTOR
-            + self.open.end() as u64 * account::OPEN_FILE
-            + self.interests as u64 * account::INTEREST
+        self.descriptors.end() as u64 * Descriptor::COST
+            + self.open.end() as u64 * OpenFile::COST
+            + self.interests as u64 * Interest::COST
             + self.held as u64
     }
 
@@ -265,7 +278,7 @@ impl Files {
     /// What one more descriptor takes, with all slots below it and the description that it may lead to.
     fn cost_of(&self, number: usize) -> u64 {
         let slots = (number + 1).saturating_sub(self.descriptors.end());
-        slots as u64 * account::DESCRIPTOR + account::OPEN_FILE
+        slots as u64 * Descriptor::COST + OpenFile::COST
     }
 
     /// Makes a description that no descriptor refers to yet. [`Files::attach`] must follow.
@@ -442,52 +455,5 @@ impl Files {
     pub fn note_change(&mut self, file: usize) {
         self.note(file, READING);
         self.note(file, WRITING);
-    }
-
-    /// Notes that all state is now the reference.
-    pub fn mark_clean(&mut self) {
-        self.descriptors.mark_clean();
-        self.open.mark_clean();
-        self.stdio.mark_clean();
-    }
-
-    /// Makes all state equal to `reference`'s, copying only what was touched. `left_out` is for the leak check.
-    #[inline]
-    pub(crate) fn restore_without(&mut self, reference: &Self, left_out: Option<Step>) {
-        if left_out != Some(Step::Descriptors) {
-            self.descriptors.restore(&reference.descriptors);
-        }
-        if left_out != Some(Step::OpenFiles) {
-            self.open.restore(&reference.open);
-            self.interests = reference.interests;
-        }
-        if left_out != Some(Step::Streams) {
-            self.stdio.restore(&reference.stdio);
-        }
-        if left_out != Some(Step::HeldBytes) {
-            (self.held, self.room) = (reference.held, reference.room);
-        }
-        (self.limit, self.held_limit) = (reference.limit, reference.held_limit);
-    }
-
-    /// All state by table, for the leak check.
-    pub(crate) fn tables(&self) -> Vec<(&'static str, Box<dyn Debug + '_>)> {
-        // Without `..`: a new field does not compile until it is named here.
-        let Self {
-            descriptors,
-            open,
-            limit,
-            interests,
-            held,
-            held_limit,
-            room,
-            stdio,
-        } = self;
-        vec![
-            ("descriptors", Box::new(descriptors.iter().collect::<Vec<_>>())),
-            ("open files", Box::new(open.iter().collect::<Vec<_>>())),
-            ("standard streams", Box::new(&**stdio)),
-            ("bytes held", Box::new((held, limit, held_limit, interests, room))),
-        ]
     }
 }

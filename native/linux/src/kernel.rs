@@ -6,22 +6,24 @@ mod held;
 mod restore;
 
 use crate::action::{Action, Stop};
-use crate::calls::{Answer, Call};
+use crate::answer::Answer;
 use crate::clock::{Clock, ClockBase};
 use crate::denials::{Denial, Denials};
 use crate::errno::Errno;
 use crate::files::Files;
 use crate::limits::{Limit, Limits, Statistics};
 use crate::machine::{Machine, Registers, USER_START};
+use crate::process::{PID, Process};
 use crate::random::Random;
 use crate::signal::{Disposition, Info, Pending, SIGNALS, number};
 use crate::space::{Access, AddressSpace, FaultError, SpaceLimits};
 use crate::stdio::{OutputMode, Stdio, StdioLimits};
+use crate::syscall::Call;
 use crate::threads::Thread;
 use crate::tracked::{Slab, Tracked};
 use crate::vfs::{ROOT, Vfs};
 
-pub use restore::{Snapshot, Step};
+pub use restore::Snapshot;
 
 /// How to make a [`Kernel`].
 #[derive(Clone, Copy, Debug)]
@@ -48,38 +50,6 @@ pub struct Request {
     /// What the guest reads on fd 0.
     pub input: Vec<u8>,
 }
-
-/// State of the process that is neither memory, threads nor files.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Process {
-    /// Path that `/proc/self/exe` shows.
-    pub executable: Vec<u8>,
-    /// Arguments, each with its NUL.
-    pub command_line: Vec<u8>,
-    /// The auxiliary vector's bytes.
-    pub auxiliary: Vec<u8>,
-    /// Node of the working directory, which the process holds.
-    pub folder: usize,
-    /// `umask`.
-    pub umask: u32,
-    /// What each signal does, by number less 1.
-    pub dispositions: Vec<Disposition>,
-    /// Signals sent to the process, for any thread.
-    pub pending: Pending,
-    /// `ITIMER_REAL`: monotonic time of the next SIGALRM and nanoseconds between them.
-    pub alarm: Option<(u64, u64)>,
-    /// Thread id of the next thread.
-    pub next_tid: i32,
-    /// Soft and hard limits that the guest set, by resource.
-    pub resources: [[u64; 2]; 16],
-    /// `prctl(PR_SET_DUMPABLE)` and the like: values that are only remembered.
-    pub dumpable: u64,
-}
-
-/// The process id of every guest.
-pub const PID: i32 = 100;
-/// User and group id of every guest.
-pub const UID: u32 = 1000;
 
 /// All state of one guest.
 #[derive(Clone, Debug)]

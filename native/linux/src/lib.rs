@@ -53,6 +53,7 @@
 
 pub mod account;
 pub mod action;
+pub mod answer;
 mod audit;
 pub mod bounds;
 pub mod calls;
@@ -62,6 +63,7 @@ pub mod denials;
 #[cfg(test)]
 mod dice;
 pub mod elf;
+mod ensure;
 pub mod errno;
 pub mod exec;
 pub mod files;
@@ -72,11 +74,17 @@ pub mod kernel;
 pub mod limits;
 pub mod machine;
 pub mod mock;
+pub mod process;
 pub mod random;
 mod schedule;
 pub mod signal;
 pub mod space;
 pub mod stdio;
+#[cfg(feature = "mutations")]
+pub mod step;
+#[cfg(not(feature = "mutations"))]
+mod step;
+pub mod syscall;
 pub mod threads;
 pub mod tracked;
 pub mod vdso;

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use crate::action::{Action, Stop};
-use crate::calls::{Answer, Call, Done};
+use crate::answer::{Answer, Done};
 use crate::errno::Errno;
 use crate::files::Readiness;
 use crate::kernel::Kernel;
 use crate::machine::{Machine, Registers};
 use crate::signal::{Info, bit, number};
+use crate::syscall::Call;
 use crate::threads::{Retry, Thread, Wait, WaitFor};
 
 /// Waits that end and begin again at once before the scheduler gives up: more would be a bug of ours.

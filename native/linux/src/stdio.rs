@@ -157,7 +157,7 @@ impl Stdio {
     pub(crate) fn audit(&self) -> Result<(), String> {
         let (output, log) = (self.output.len(), self.log.len());
         let within = output <= self.limits.output && log <= self.limits.log;
-        crate::audit::ensure(within && self.consumed <= self.input.len(), || {
+        crate::ensure::ensure(within && self.consumed <= self.input.len(), || {
             format!(
                 "{output} bytes of output and {log} of log wait, wanted at most {:?}",
                 self.limits

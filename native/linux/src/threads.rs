@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::calls::Call;
+use crate::account;
 use crate::machine::Registers;
-use crate::signal::{AltStack, Pending};
+use crate::signal::{AltStack, Info, Pending};
+use crate::syscall::Call;
 
 /// What a thread waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +42,16 @@ pub struct Wait {
     pub deadline: Option<u64>,
     /// A futex wake-up has come.
     pub woken: bool,
+}
+
+impl Wait {
+    /// Bytes of the host that it takes.
+    pub(crate) fn cost(&self) -> u64 {
+        match &self.what {
+            WaitFor::Files(files) => files.len() as u64 * 16,
+            _ => 0,
+        }
+    }
 }
 
 /// How a wait ended, for the system call that is made again.
@@ -92,6 +103,12 @@ pub struct Thread {
 }
 
 impl Thread {
+    /// What a thread takes of the host: its slot, its vector registers, and one signal of each number.
+    pub(crate) const COST: u64 = account::slot(size_of::<Option<Thread>>())
+        + 4096
+        + 2 * account::BLOCK
+        + 2 * (64 * size_of::<Info>() as u64);
+
     /// A thread that can run, with everything else empty.
     #[must_use]
     pub fn new(tid: i32, registers: Registers) -> Self {

@@ -109,6 +109,11 @@ pub struct Node {
     pub modified: u64,
 }
 
+impl Node {
+    /// What one more slot for nodes takes of the host.
+    pub(crate) const COST: u64 = account::slot(size_of::<Option<Node>>());
+}
+
 /// Where a path leads: the directory of its last name, that name, and the node there, if any.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
@@ -216,7 +221,7 @@ impl Vfs {
             vfs.mount(path, NodeKind::Proc(file), 0o444);
         }
         vfs.mount_link("/proc/thread-self", "self");
-        vfs.mount_link(&format!("/proc/{}", crate::kernel::PID), "self");
+        vfs.mount_link(&format!("/proc/{}", crate::process::PID), "self");
         vfs.mount_writable("/tmp");
         vfs.mount_writable("/dev/shm");
         vfs
@@ -225,13 +230,13 @@ impl Vfs {
     /// Bytes of the host that the tree takes.
     #[must_use]
     pub fn held(&self) -> u64 {
-        self.nodes.end() as u64 * account::NODE + self.account.used()
+        self.nodes.end() as u64 * Node::COST + self.account.used()
     }
 
     /// What a node of this kind takes beside its slot.
     pub(crate) fn cost(kind: &NodeKind) -> u64 {
         match kind {
-            NodeKind::Directory { .. } => account::FOLDER,
+            NodeKind::Directory { .. } => Folder::COST,
             NodeKind::Memory(bytes) => account::bytes(bytes.capacity()),
             NodeKind::Link(target) => account::bytes(target.len()),
             NodeKind::Host(_) | NodeKind::Device(_) | NodeKind::Proc(_) => 0,
@@ -286,7 +291,7 @@ impl Vfs {
             return;
         };
         let place = entries.insert(name, node);
-        self.account.count(account::name(name.len()));
+        self.account.count(Folder::name_cost(name.len()));
         if let Some(node) = self.nodes.get_mut(node) {
             node.links += 1;
             node.entry = Some((folder, place));
@@ -304,7 +309,7 @@ impl Vfs {
         let Some((number, place)) = entries.remove(name) else {
             return;
         };
-        self.account.give(account::name(name.len()));
+        self.account.give(Folder::name_cost(name.len()));
         if let Some(node) = self.nodes.get_mut(number) {
             node.links = node.links.saturating_sub(1);
             // A node that is moved has its new name already.

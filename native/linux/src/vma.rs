@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::account;
 use crate::bounds::LISTING;
 use crate::host_file::HostFile;
 use crate::machine::{PAGE, Protection, USER_END, USER_START};
@@ -76,6 +77,9 @@ pub struct Mapping {
 }
 
 impl Mapping {
+    /// What a mapping, the gap behind it, and the version that it shows take of the host.
+    pub(crate) const COST: u64 = account::entry(8 + size_of::<Mapping>()) + 2 * 44 + account::entry(24);
+
     /// The part of this mapping (which starts at `start`) from `at` on.
     fn tail(&self, start: u64, at: u64) -> Self {
         let mut tail = self.clone();
@@ -169,7 +173,7 @@ impl VmaTree {
     /// Bytes of the host that the mappings take.
     #[must_use]
     pub fn held(&self) -> u64 {
-        self.map.len() as u64 * crate::account::MAPPING + self.versions.held()
+        self.map.len() as u64 * Mapping::COST + self.versions.held()
     }
 
     /// [`VmaTree::bytes_of_guest`], were this file of the guest's mapped as well.

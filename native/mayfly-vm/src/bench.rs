@@ -4,6 +4,7 @@ mod bare;
 mod calls;
 mod filter;
 mod isolated;
+mod request;
 mod sheet;
 mod soak;
 mod throughput;

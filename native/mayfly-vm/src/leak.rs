@@ -87,7 +87,7 @@ impl Broken {
 
     /// Sees this reset fail. An old translation stays only until the host has a reason of its own to drop it, such as moving
     /// the thread to another CPU: that is tried some times.
-    fn trial(self, planter: &mut Planter) -> trial::Result<Trial> {
+    fn trial(self, planter: &mut Planter) -> planter::Result<Trial> {
         let reset = match self {
             Broken::LeftOut(step) => Reset::Without(step),
             Broken::Written(what) => Reset::ThenWrite(what),
@@ -156,7 +156,7 @@ pub fn check(options: &Options) -> ExitCode {
     }
 }
 
-fn run(options: &Options) -> trial::Result<Report> {
+fn run(options: &Options) -> planter::Result<Report> {
     let host = Arc::new(Host::open()?);
     let mut planter = Planter::start(&host)?;
     let mut report = Report::new(host.flavour());

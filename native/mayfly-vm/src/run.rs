@@ -156,7 +156,7 @@ fn flush(running: &mut Running) -> io::Result<()> {
 
 fn tell(number: u64, a: [u64; 6], _: &Kernel) {
     let unknown = format!("call {number}");
-    let name = mayfly_linux::calls::number::name(number).unwrap_or(&unknown);
+    let name = mayfly_linux::syscall::number::name(number).unwrap_or(&unknown);
     eprintln!(
         "{name}({:#x}, {:#x}, {:#x}, {:#x}, {:#x}, {:#x})",
         a[0], a[1], a[2], a[3], a[4], a[5]

@@ -5,15 +5,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use mayfly_linux::action::Action;
 use mayfly_linux::stdio::OutputMode;
-use mayfly_vmm::{Alarm, monotonic_ns, thread_cpu_ns};
+use mayfly_vmm::{Alarm, Holdings, Host, monotonic_ns, thread_cpu_ns};
 use mayfly_wire::{HEADER_MAX, Head, Kind, Limits as FrameLimits};
 
 use crate::clock::ClockSource;
-use crate::confined::{Kept, confine_vm_thread};
+use crate::confined::{Kept, Shelf, confine_vm_thread, on_vm_thread};
 use crate::deadlines::Deadlines;
-use crate::program::{BootReport, Program, Warmup, begin_request, to_request};
-use crate::running::{Event, Running};
-use crate::spec::{BootError, Limits};
+use crate::event::Event;
+use crate::machine::Guest;
+use crate::mount::mount_all;
+use crate::program::{BootReport, Load, Loading, Program, Warmup, begin_request, to_request};
+use crate::running::{Running, guest_limits};
+use crate::spec::{BootError, Limits, Spec};
 
 /// Words that a generator gives for one seed. (`rand`'s ThreadRng, behind Deno's `crypto`: 64 KiB.)
 const WORDS_PER_SEED: u64 = 16384;
@@ -32,6 +35,71 @@ pub(crate) fn framed(limits: &Limits) -> OutputMode {
 pub(crate) struct Ending<'a> {
     pub draws: bool,
     pub last: Option<&'a [u8]>,
+}
+
+impl Program {
+    /// Boots a program, runs the warm-up and takes the snapshot, all on a thread of its own. The thread opens the mounts and
+    /// loads the program; before the program's first instruction it comes under a filter that lets it open nothing.
+    pub fn boot(host: &Arc<Host>, spec: &Spec, warmup: &mut Warmup) -> Result<Program, BootError> {
+        on_vm_thread("mayfly-boot", |shelf| {
+            Program::boot_here(host, spec, warmup, shelf)
+        })?
+    }
+
+    fn boot_here(
+        host: &Arc<Host>,
+        spec: &Spec,
+        warmup: &mut Warmup,
+        shelf: &Shelf,
+    ) -> Result<Program, BootError> {
+        let begin = monotonic_ns();
+        let mut running = Running::start(host, spec, framed(&spec.limits), true)?;
+        let kept = shelf.keep(Holdings::of_machine(running.guest.vm()));
+        let clock = ClockSource::new(host, spec.clock_grain_ns)?;
+        let mut booting = Booting::new(running, clock, &spec.limits, begin)?;
+        booting.run_to_idle(Action::Resume, u64::MAX)?;
+        let ending = Ending {
+            draws: spec.draws,
+            last: spec.last.as_deref(),
+        };
+        booting.finish(kept, &spec.limits, 0, ending, warmup)
+    }
+
+    /// Loads a program into a machine that continues from `base`, which waits for it, and goes on as [`Program::boot`] does. Pages
+    /// that the program leaves as they are stay shared with all programs of the base.
+    pub fn load(base: &Arc<Program>, load: &Load, warmup: &mut Warmup) -> Result<Program, BootError> {
+        on_vm_thread("mayfly-boot", |shelf| {
+            Program::load_here(base, load, warmup, shelf)
+        })?
+    }
+
+    fn load_here(
+        base: &Program,
+        load: &Load,
+        warmup: &mut Warmup,
+        shelf: &Shelf,
+    ) -> Result<Program, BootError> {
+        let begin = monotonic_ns();
+        let Loading {
+            memory_bytes,
+            request_bytes,
+            cpu_ns,
+        } = load.loading;
+        let mut guest = Guest::new(base.machine.derive(memory_bytes.max(load.limits.memory_bytes))?);
+        let mut kernel = base.fresh_kernel();
+        let output = framed(&load.limits);
+        kernel.adopt(guest_limits(output, &load.limits), output);
+        mount_all(&load.mounts, guest.vm(), kernel.vfs_mut())?;
+        let mut running = Running::new(guest, kernel);
+        let kept = shelf.keep(Holdings::of_machine(running.guest.vm()));
+        let mut booting = Booting::new(running, base.clock, &load.limits, begin)?;
+        booting.load(load.frame.clone(), cpu_ns)?;
+        let ending = Ending {
+            draws: load.draws,
+            last: load.last.as_deref(),
+        };
+        booting.finish(kept, &load.limits, request_bytes, ending, warmup)
+    }
 }
 
 /// A machine whose program is not there yet, on a thread that is under its filter from now on.

@@ -7,7 +7,7 @@
 
 use mayfly_vmm::{monotonic_ns, thread_cpu_ns};
 
-use crate::running::Event;
+use crate::event::Event;
 
 /// Guest threads that do not wait for each other's calls get turns of this length. Threads that wait for the core wait no longer.
 const TURN_NS: u64 = 2_000_000;

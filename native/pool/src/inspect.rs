@@ -3,12 +3,16 @@
 
 use std::fmt::Debug;
 
-use mayfly_linux::kernel::Step;
-use mayfly_vmm::{ResetStep, Vm};
+#[cfg(feature = "mutations")]
+use mayfly_linux::step::Step;
+#[cfg(feature = "mutations")]
+use mayfly_vmm::ResetStep;
+use mayfly_vmm::Vm;
 
 use crate::instance::Instance;
 use crate::program::Program;
 
+#[cfg(feature = "mutations")]
 /// A step of the reset of machine and kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeftOut {
@@ -18,6 +22,7 @@ pub enum LeftOut {
     Kernel(Step),
 }
 
+#[cfg(feature = "mutations")]
 impl LeftOut {
     /// All steps.
     pub fn all() -> impl Iterator<Item = LeftOut> {
@@ -31,7 +36,7 @@ pub type Tables<'a> = Vec<(&'static str, Box<dyn Debug + 'a>)>;
 
 impl Instance {
     /// A reset without one of its steps. The instance is to be dropped afterwards.
-    #[doc(hidden)]
+    #[cfg(feature = "mutations")]
     pub fn reset_without(&mut self, left_out: LeftOut) -> mayfly_vmm::Result<()> {
         let (machine, kernel) = match left_out {
             LeftOut::Machine(step) => (Some(step), None),

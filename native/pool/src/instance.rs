@@ -8,10 +8,11 @@ use mayfly_linux::limits::Limit;
 use mayfly_vmm::{Alarm, Error, Holdings, ResetReport, Survival, monotonic_ns};
 
 use crate::deadlines::Deadlines;
+use crate::event::Event;
 use crate::machine::Guest;
 use crate::outcome::Outcome;
 use crate::program::{Program, begin_request};
-use crate::running::{Event, Running};
+use crate::running::Running;
 
 /// Bytes of kernel state in a request behind which the allocator is to give back what it keeps of them: it would keep most, for the
 /// next that asks.

@@ -14,10 +14,12 @@ mod clock;
 mod confined;
 mod deadlines;
 mod deno;
+mod event;
 #[cfg(test)]
 mod injected;
 mod inspect;
 mod instance;
+mod job;
 mod libraries;
 mod lines;
 mod machine;
@@ -27,29 +29,36 @@ mod pool;
 mod program;
 mod queue;
 mod running;
+mod shared;
 mod spec;
 mod spin;
+mod stats;
 mod supervisor;
 mod trial;
 mod turns;
 mod worker;
 
-pub use mayfly_linux::calls::name as call_name;
 pub use mayfly_linux::denials::{Denial, Reason};
+pub use mayfly_linux::syscall::name as call_name;
 
 pub use confined::run_confined;
 pub use deadlines::Deadlines;
 pub use deno::deno_spec;
+pub use event::Event;
+#[cfg(feature = "mutations")]
+pub use inspect::LeftOut;
 #[doc(hidden)]
-pub use inspect::{LeftOut, Tables};
+pub use inspect::Tables;
 pub use instance::{Instance, Traces};
+pub use job::{Completion, Job, MachineState, Reset};
 pub use libraries::library_mounts;
 pub use machine::Guest;
 pub use mount::{Mount, MountError, Source};
 pub use outcome::{Outcome, RequestStats};
-pub use pool::{Completion, Job, MachineState, Pool, PoolStats, Reset};
+pub use pool::Pool;
 pub use program::{BootReport, Load, Loading, Program, Warmup, WarmupRequest};
 pub use queue::Refused;
-pub use running::{Event, Running};
+pub use running::Running;
 pub use spec::{BootError, Limits, Spec};
+pub use stats::PoolStats;
 pub use trial::{Trial, time_request, try_out};

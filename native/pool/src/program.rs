@@ -4,15 +4,12 @@ use std::sync::Arc;
 
 use mayfly_linux::action::Action;
 use mayfly_linux::kernel::{Kernel, Request, Snapshot as KernelSnapshot};
-use mayfly_vmm::{Holdings, Host, Snapshot, monotonic_ns};
+use mayfly_vmm::Snapshot;
 
-use crate::booting::{Booting, Ending, framed};
 use crate::clock::{ClockSource, fresh_seed};
-use crate::confined::{Shelf, on_vm_thread};
-use crate::machine::Guest;
-use crate::mount::{Mount, mount_all};
-use crate::running::{Running, guest_limits};
-use crate::spec::{BootError, Limits, Spec};
+use crate::mount::Mount;
+use crate::running::Running;
+use crate::spec::Limits;
 
 /// Gives the requests of the warm-up one by one: told the answer to the one before (`None` at first) and its nanoseconds of CPU time. It is
 /// called on the machine's own thread, under that thread's filter: it may compute and allocate, and that is all.
@@ -62,11 +59,11 @@ pub struct Load {
     pub mounts: Vec<Mount>,
     /// What tells the runtime to load them: input that it does not answer, as it waits for a request instead.
     pub frame: Vec<u8>,
-    /// As in [`Spec`].
+    /// As in [`crate::Spec`].
     pub draws: bool,
-    /// As in [`Spec`].
+    /// As in [`crate::Spec`].
     pub last: Option<Vec<u8>>,
-    /// As in [`Spec`]; memory includes that of the base.
+    /// As in [`crate::Spec`]; memory includes that of the base.
     pub limits: Limits,
     /// Bounds until the snapshot.
     pub loading: Loading,
@@ -98,69 +95,6 @@ pub struct Program {
 }
 
 impl Program {
-    /// Boots a program, runs the warm-up and takes the snapshot, all on a thread of its own. The thread opens the mounts and
-    /// loads the program; before the program's first instruction it comes under a filter that lets it open nothing.
-    pub fn boot(host: &Arc<Host>, spec: &Spec, warmup: &mut Warmup) -> Result<Program, BootError> {
-        on_vm_thread("mayfly-boot", |shelf| {
-            Program::boot_here(host, spec, warmup, shelf)
-        })?
-    }
-
-    fn boot_here(
-        host: &Arc<Host>,
-        spec: &Spec,
-        warmup: &mut Warmup,
-        shelf: &Shelf,
-    ) -> Result<Program, BootError> {
-        let begin = monotonic_ns();
-        let mut running = Running::start(host, spec, framed(&spec.limits), true)?;
-        let kept = shelf.keep(Holdings::of_machine(running.guest.vm()));
-        let clock = ClockSource::new(host, spec.clock_grain_ns)?;
-        let mut booting = Booting::new(running, clock, &spec.limits, begin)?;
-        booting.run_to_idle(Action::Resume, u64::MAX)?;
-        let ending = Ending {
-            draws: spec.draws,
-            last: spec.last.as_deref(),
-        };
-        booting.finish(kept, &spec.limits, 0, ending, warmup)
-    }
-
-    /// Loads a program into a machine that continues from `base`, which waits for it, and goes on as [`Program::boot`] does. Pages
-    /// that the program leaves as they are stay shared with all programs of the base.
-    pub fn load(base: &Arc<Program>, load: &Load, warmup: &mut Warmup) -> Result<Program, BootError> {
-        on_vm_thread("mayfly-boot", |shelf| {
-            Program::load_here(base, load, warmup, shelf)
-        })?
-    }
-
-    fn load_here(
-        base: &Program,
-        load: &Load,
-        warmup: &mut Warmup,
-        shelf: &Shelf,
-    ) -> Result<Program, BootError> {
-        let begin = monotonic_ns();
-        let Loading {
-            memory_bytes,
-            request_bytes,
-            cpu_ns,
-        } = load.loading;
-        let mut guest = Guest::new(base.machine.derive(memory_bytes.max(load.limits.memory_bytes))?);
-        let mut kernel = base.fresh_kernel();
-        let output = framed(&load.limits);
-        kernel.adopt(guest_limits(output, &load.limits), output);
-        mount_all(&load.mounts, guest.vm(), kernel.vfs_mut())?;
-        let mut running = Running::new(guest, kernel);
-        let kept = shelf.keep(Holdings::of_machine(running.guest.vm()));
-        let mut booting = Booting::new(running, base.clock, &load.limits, begin)?;
-        booting.load(load.frame.clone(), cpu_ns)?;
-        let ending = Ending {
-            draws: load.draws,
-            last: load.last.as_deref(),
-        };
-        booting.finish(kept, &load.limits, request_bytes, ending, warmup)
-    }
-
     /// Tells programs apart; never used twice.
     pub fn id(&self) -> u64 {
         self.id

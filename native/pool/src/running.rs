@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use mayfly_linux::action::Action;
-use mayfly_linux::calls::number;
 use mayfly_linux::exec::Exec;
 use mayfly_linux::kernel::{Config, Kernel};
 use mayfly_linux::machine::Machine;
 use mayfly_linux::stdio::OutputMode;
+use mayfly_linux::syscall::number;
 use mayfly_vmm::{Alarm, Error, Exit, Host, Vm};
 
 use crate::clock::{ClockSource, fresh_seed};
 use crate::deadlines::Deadlines;
+use crate::event::Event;
 use crate::machine::Guest;
 use crate::mount::mount_all;
 use crate::spec::{BootError, Limits, Spec};
@@ -20,17 +21,6 @@ use crate::turns::Turns;
 /// Vector and error code of a fetch from a page that is not there.
 const PAGE_FAULT: u8 = 14;
 const FETCH_BY_USER: u64 = 0x14;
-
-/// Why the loop stopped.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// The personality wants something of the host. Never [`Action::Resume`].
-    Action(Action),
-    /// The wall's deadline passed. The program may go on.
-    Deadline,
-    /// The CPU's deadline passed. The program may go on.
-    CpuDeadline,
-}
 
 /// A called system call, told to the trace before it is answered: thread-independent number and arguments.
 pub type Trace = fn(number: u64, arguments: [u64; 6], kernel: &Kernel);

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use mayfly_guard::{Bell, Crash, State, VmThread};
 
 use crate::allowance::Allowance;
-use crate::pool::{Completion, MachineState, Order, Reset, Shared};
+use crate::job::{Completion, MachineState, Reset};
 use crate::queue::At;
-use crate::worker::{failed, work};
+use crate::shared::{Order, Shared};
+use crate::worker::work;
 
 /// Pause before a worker whose forerunner crashed without having done a job; doubled each time.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -138,7 +139,7 @@ impl Chair {
             At::Job(job) => {
                 let completion = Completion {
                     machine: MachineState::Lost,
-                    ..failed(job, self.index, report)
+                    ..Completion::failed(job, self.index, report)
                 };
                 shared
                     .stats()

@@ -2,40 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::Arc;
 
 use mayfly_vmm::{Alarm, Holdings, monotonic_ns};
 
-use crate::confined::{Kept, Shelf, confine_vm_thread};
-use crate::instance::{Instance, Traces};
+use crate::confined::{Kept, confine_vm_thread};
+use crate::instance::Instance;
+use crate::job::{Completion, Job, MachineState, Reset};
 use crate::outcome::{Outcome, RequestStats};
-use crate::pool::{Completion, Job, MachineState, Order, Reset, Shared, Timed};
 use crate::program::Program;
 use crate::queue::Work;
+use crate::shared::{Order, Seat, Shared, Timed};
 use crate::turns::{nap, take_machine_turns};
-
-/// What is known of a worker from outside, also when its thread has crashed. The next thread takes the same seat.
-#[derive(Debug, Default)]
-pub(crate) struct Seat {
-    /// Descriptors and mappings of its machines.
-    pub shelf: Shelf,
-    /// Jobs completed.
-    done: AtomicU64,
-    /// The programs that it has, or had, a machine of.
-    programs: Mutex<BTreeMap<u64, Weak<Program>>>,
-}
-
-impl Seat {
-    /// Jobs completed.
-    pub fn done(&self) -> u64 {
-        self.done.load(Ordering::Acquire)
-    }
-
-    pub fn programs(&self) -> MutexGuard<'_, BTreeMap<u64, Weak<Program>>> {
-        self.programs.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// A machine and its place on the shelf, which it leaves first.
 struct Machine<'a> {
@@ -76,7 +54,7 @@ pub(crate) fn work(shared: &Shared, index: usize) {
         match next {
             Work::Job(timed) => {
                 worker.run(timed);
-                seat.done.fetch_add(1, Ordering::Release);
+                seat.did();
             }
             Work::Order(Order::Retire(program)) => {
                 drop(worker.machines.remove(&program));
@@ -94,20 +72,8 @@ pub(crate) fn work(shared: &Shared, index: usize) {
 fn refuse_all(shared: &Shared, worker: usize, why: &str) {
     while let Some(next) = shared.queue.take(worker) {
         if let Work::Job(timed) = next {
-            shared.complete(failed(timed.job.id, worker, why.into()));
+            shared.complete(Completion::failed(timed.job.id, worker, why.into()));
         }
-    }
-}
-
-/// The completion of a job that a failure of ours ended.
-pub(crate) fn failed(id: u64, worker: usize, why: String) -> Completion {
-    Completion {
-        id,
-        outcome: Outcome::Failed(why),
-        traces: Traces::default(),
-        stats: RequestStats::default(),
-        machine: MachineState::Clean,
-        worker,
     }
 }
 
@@ -142,7 +108,7 @@ impl Worker<'_> {
                 usable
             }
             Err(e) => {
-                let mut completion = failed(job.id, worker, e.to_string());
+                let mut completion = Completion::failed(job.id, worker, e.to_string());
                 completion.stats.queue_ns = queue_ns;
                 return shared.complete(completion);
             }

@@ -1,4 +1,4 @@
-//! The host's KVM: opened once, probed once.
+//! The host's KVM: opened once. `Host::open` stands with the probes.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use kvm_bindings::{CpuId, KVM_MAX_CPUID_ENTRIES};
 use kvm_ioctls::{Cap, Kvm, VmFd};
 
 use crate::error::{Error, Result, Unavailable, again};
-use crate::probe::{self, Entry, Flavour};
+use crate::flavour::{Entry, Flavour};
 
 /// What a guest's XCR0 may hold: x87, SSE, AVX, AVX-512.
 const XCR0_WANTED: u64 = 0xe7;
@@ -22,13 +22,6 @@ pub struct Host {
 }
 
 impl Host {
-    /// Opens KVM and runs both probes.
-    pub fn open() -> Result<Host> {
-        let host = Host::open_as(Flavour::UNKNOWN)?;
-        let flavour = probe::flavour(&host)?;
-        Ok(Host { flavour, ..host })
-    }
-
     /// Opens KVM and takes the flavour as given: for the probes.
     pub(crate) fn open_as(flavour: Flavour) -> Result<Host> {
         let kvm = Kvm::new()
@@ -79,6 +72,11 @@ impl Host {
             xcr0,
             xsave_length,
         })
+    }
+
+    /// The same, with the flavour that the probes found.
+    pub(crate) fn with_flavour(self, flavour: Flavour) -> Host {
+        Host { flavour, ..self }
     }
 
     /// How this KVM behaves.

@@ -23,6 +23,7 @@ compile_error!("mayfly-vmm needs Linux on x86-64");
 mod alarm;
 mod dirty;
 mod error;
+mod flavour;
 mod frames;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
@@ -35,6 +36,7 @@ mod probe;
 mod pte;
 mod snapshot;
 mod space;
+mod step;
 mod stubs;
 mod sys;
 mod vcpu;
@@ -43,16 +45,18 @@ mod vm;
 pub use alarm::Alarm;
 pub use dirty::page_map_descriptor;
 pub use error::{Error, Result, Survival, Unavailable};
+pub use flavour::{Entry, Flavour, Flush};
 pub use holdings::Holdings;
 pub use host::Host;
 pub use layout::{PAGE, USER_END, USER_START};
 pub use memory::{FileId, HostFile};
-pub use probe::{Entry, Flavour, Flush};
 pub use pte::Protection;
 pub use snapshot::Snapshot;
 pub use space::{Access, Backing, PageFault, Space};
+#[cfg(feature = "mutations")]
+pub use step::ResetStep;
 pub use sys::{monotonic_ns, thread_cpu_ns, thread_sleeps};
 pub use vcpu::{CpuState, Exception, Exit, Registers, XsaveArea};
+#[cfg(feature = "mutations")]
+pub use vm::Unreachable;
 pub use vm::{ResetReport, Vm};
-#[doc(hidden)]
-pub use vm::{ResetStep, Unreachable};

@@ -7,6 +7,7 @@ use kvm_ioctls::VcpuExit;
 
 use crate::alarm::Alarm;
 use crate::error::{Error, Result, again, kvm};
+use crate::flavour::{Entry, Flavour, Flush};
 use crate::host::Host;
 use crate::layout::*;
 use crate::memory::Memory;
@@ -17,48 +18,17 @@ use crate::sys::{self, Mapping};
 use crate::vcpu::{Exit, Registers, probe_sregs, set_syscall_msrs};
 use crate::vm::Vm;
 
-/// Where `syscall` arrives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry {
-    /// In ring 0: AMD-V and VT-x. The stub returns by `sysretq`.
-    Ring0,
-    /// It stays in ring 3: PVM. The stub is a page that the program may execute, and RIP is checked at every exit.
-    Ring3,
-}
-
-/// What makes KVM see a page-table entry that the host changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flush {
-    /// A reload of CR3 in the guest: nested paging.
-    ReloadCr3,
-    /// Only the host's MMU notifier, page by page: shadow paging.
-    Notifier,
-}
-
-/// The two answers. They are independent: AMD-V without nested paging is `Ring0` and `Notifier`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Flavour {
-    /// Chooses the stub.
-    pub entry: Entry,
-    /// Chooses the flush.
-    pub flush: Flush,
-}
-
-impl Flavour {
-    /// Before the probes: nothing may run on it but them.
-    pub(crate) const UNKNOWN: Flavour = Flavour {
-        entry: Entry::Ring3,
-        flush: Flush::Notifier,
-    };
-}
-
 const PROBE_CODE: u64 = 0xc000;
 const PROBE_STACK_TOP: u64 = 0xcff0;
 
-pub(crate) fn flavour(host: &Host) -> Result<Flavour> {
-    let entry = entry(host)?;
-    let flush = flush(entry)?;
-    Ok(Flavour { entry, flush })
+impl Host {
+    /// Opens KVM and runs both probes.
+    pub fn open() -> Result<Host> {
+        let host = Host::open_as(Flavour::UNKNOWN)?;
+        let entry = entry(&host)?;
+        let flush = flush(entry)?;
+        Ok(host.with_flavour(Flavour { entry, flush }))
+    }
 }
 
 /// Runs one `syscall` from ring 3 with a stub page that every flavour can execute, and looks at the ring at the exit. The

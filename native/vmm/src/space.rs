@@ -9,8 +9,6 @@
 
 mod audit;
 mod frame_set;
-#[cfg(feature = "fuzzing")]
-pub(crate) mod fuzzing;
 mod move_up;
 mod rewind;
 mod tables;

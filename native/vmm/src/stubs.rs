@@ -4,9 +4,9 @@
 //! No stub reads or writes memory at a user's address, and none uses a user's stack.
 
 use crate::error::Result;
+use crate::flavour::Entry;
 use crate::layout::*;
 use crate::memory::Memory;
-use crate::probe::Entry;
 use crate::pte::Pte;
 
 /// `out %al, $port`.

@@ -26,12 +26,12 @@ use kvm_ioctls::{SyncReg, VcpuExit, VcpuFd, VmFd};
 
 use crate::alarm::Alarm;
 use crate::error::{Error, Result, again, kvm};
+use crate::flavour::Entry;
 use crate::host::Host;
 use crate::layout::*;
 use crate::memory::Memory;
-use crate::probe::Entry;
+use crate::step::ResetStep;
 use crate::stubs::OUT_LENGTH;
-use crate::vm::ResetStep;
 
 pub(crate) use compare::Reference;
 use setup::{CR4_TSD, code_segment, cpu_bits, data_segment, level_counter, user_sregs};
@@ -225,15 +225,15 @@ impl Vcpu {
     /// image. `left_out` is for the leak check.
     #[inline]
     pub fn load(&mut self, state: &CpuState, left_out: Option<ResetStep>) -> Result<()> {
-        if left_out != Some(ResetStep::Integers) {
+        if ResetStep::Integers.is_done(left_out) {
             self.set_registers(&state.registers);
         }
-        if left_out != Some(ResetStep::Segments) {
+        if ResetStep::Segments.is_done(left_out) {
             // Marks all system registers to be loaded with the bases.
             self.set_bases(state.fs_base, state.gs_base);
             self.rest = Rest::Ring3;
         }
-        if left_out == Some(ResetStep::Vectors) {
+        if !ResetStep::Vectors.is_done(left_out) {
             return Ok(());
         }
         self.load_image()

@@ -27,9 +27,10 @@ use crate::stubs;
 use crate::sys::{self, Mapping};
 use crate::vcpu::{Exit, Registers, Vcpu, VectorImage, XsaveArea};
 
+#[cfg(feature = "mutations")]
 pub use inspect::Unreachable;
 use reset::Fork;
-pub use reset::{ResetReport, ResetStep};
+pub use reset::ResetReport;
 use slots::BOOT_SLOT;
 
 /// A machine that boots, or a fork of a snapshot.

@@ -1,7 +1,6 @@
 //! The guest that every run starts from: a small program with memory that calls take seriously.
 
 use mayfly_linux::action::Action;
-use mayfly_linux::calls::number;
 use mayfly_linux::clock::ClockBase;
 use mayfly_linux::exec::Exec;
 use mayfly_linux::host_file::HostFile;
@@ -10,6 +9,7 @@ use mayfly_linux::limits::Limits;
 use mayfly_linux::machine::{Machine, PAGE, SlotId};
 use mayfly_linux::mock::MockMachine;
 use mayfly_linux::stdio::OutputMode;
+use mayfly_linux::syscall::number;
 
 use crate::program::tiny;
 

@@ -10,7 +10,7 @@ use crate::kernel::Kernel;
 use crate::machine::{Machine, PAGE, PageState, Protection};
 use crate::space::{Place, Wanted};
 use crate::vfs::NodeKind;
-use crate::vma::{Purpose, Source};
+use crate::vma::{Mapping, Purpose, Source};
 
 const MAP_SHARED: u64 = 1;
 const MAP_TYPE: u64 = 0xf;
@@ -41,7 +41,7 @@ impl Kernel {
             Source::File { name, .. } => account::bytes(name.len()),
             Source::Anonymous => 0,
         };
-        self.ask_room(3 * account::MAPPING + name)?;
+        self.ask_room(3 * Mapping::COST + name)?;
         let place = match () {
             // Addresses that are only hints are not taken: fewer page tables, and equal ones in every VM.
             () if flags & MAP_FIXED_NOREPLACE != 0 => Place::FixedFree(address),
@@ -119,7 +119,7 @@ impl Kernel {
 
     /// `munmap`. One that cuts a mapping in two needs room; all else gives room back.
     pub(super) fn sys_munmap(&mut self, m: &mut impl Machine, start: u64, length: u64) -> Answer {
-        if self.ask_room(account::MAPPING).is_err() {
+        if self.ask_room(Mapping::COST).is_err() {
             let end = length
                 .checked_next_multiple_of(PAGE)
                 .and_then(|length| start.checked_add(length))
@@ -132,7 +132,7 @@ impl Kernel {
     }
 
     pub(super) fn sys_brk(&mut self, m: &mut impl Machine, end: u64) -> Answer {
-        if self.ask_room(account::MAPPING).is_err() {
+        if self.ask_room(Mapping::COST).is_err() {
             // It stays where it is, as `brk` says that there is no memory.
             return value(self.space.brk(m, 0)?);
         }
@@ -149,7 +149,7 @@ impl Kernel {
         if bits & !(7 | PROT_GROWS) != 0 || bits & PROT_GROWS == PROT_GROWS {
             return Err(Errno::EINVAL);
         }
-        self.ask_room(2 * account::MAPPING)?;
+        self.ask_room(2 * Mapping::COST)?;
         let mut done = self.moved();
         let answer = self
             .space
@@ -175,7 +175,7 @@ impl Kernel {
             MREMAP_MAYMOVE => Some(Place::Any),
             _ => Some(Place::Fixed(target)),
         };
-        self.ask_room(3 * account::MAPPING)?;
+        self.ask_room(3 * Mapping::COST)?;
         let mut to = self.moved();
         let answer = self.space.remap(m, old, old_length, new_length, place, &mut to);
         value(self.keep_place(answer, to)?)

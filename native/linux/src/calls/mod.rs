@@ -9,7 +9,6 @@ mod events;
 mod futexes;
 mod io;
 mod memory;
-pub mod number;
 mod paths;
 mod proc_text;
 mod process;
@@ -19,80 +18,15 @@ mod status;
 mod tasks;
 mod time;
 mod vectors;
-mod widths;
 
-use crate::action::{Action, Stop};
+use crate::action::Stop;
+use crate::answer::{Answer, Done};
 use crate::errno::Errno;
 use crate::kernel::Kernel;
-use crate::machine::{Machine, Registers};
+use crate::machine::Machine;
+use crate::process::{PID, UID};
+use crate::syscall::{Call, number};
 use crate::threads::{Retry, WaitFor};
-
-/// A system call as the registers say it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Call {
-    /// Its number.
-    pub number: u64,
-    /// Its six arguments.
-    pub arguments: [u64; 6],
-}
-
-impl Call {
-    /// The call that these registers make; what is a 32-bit integer on Linux is cut to one.
-    #[must_use]
-    pub fn from_registers(r: &Registers) -> Self {
-        let number = u64::from(r.rax as u32);
-        Self {
-            number,
-            arguments: widths::cut(number, [r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9]),
-        }
-    }
-
-    /// Whether a handler with SA_RESTART makes it start again (signal(7)).
-    #[must_use]
-    pub fn restarts(&self) -> bool {
-        use number as n;
-        match self.number {
-            n::read | n::write | n::readv | n::writev | n::pread64 | n::pwrite64 | n::preadv | n::pwritev => {
-                true
-            }
-            n::recvfrom | n::recvmsg | n::sendto | n::sendmsg => true,
-            // A wait with a timeout does not.
-            n::futex => self.arguments[3] == 0,
-            _ => false,
-        }
-    }
-}
-
-/// The name of a system call, or `sys_` and its number.
-#[must_use]
-pub fn name(number: u64) -> impl std::fmt::Display {
-    std::fmt::from_fn(move |f| match number::name(number) {
-        Some(name) => f.write_str(name),
-        None => write!(f, "sys_{number}"),
-    })
-}
-
-/// How a call ended that did not fail.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Done {
-    /// With this result.
-    Value(u64),
-    /// With this result, and the host should know.
-    Tell(u64, Action),
-    /// It waits, at most until this monotonic time.
-    Wait(WaitFor, Option<u64>),
-    /// With result 0, after the other threads had their turn.
-    Yield,
-    /// The registers are set already.
-    Registers,
-    /// The calling thread is no more.
-    Gone,
-    /// The guest is no more.
-    Stop(Stop),
-}
-
-/// How a call ended.
-pub type Answer = Result<Done, Errno>;
 
 /// A plain result.
 fn value(result: impl Into<u64>) -> Answer {
@@ -257,11 +191,11 @@ impl Kernel {
             n::getpriority => value(20_u64),
             n::membarrier => value(0_u64),
             n::getcpu => self.sys_getcpu(m, a[0], a[1]),
-            n::getpid | n::getpgrp => value(crate::kernel::PID as u64),
-            n::getpgid | n::getsid => self.known_task(a[0]).and(value(crate::kernel::PID as u64)),
+            n::getpid | n::getpgrp => value(PID as u64),
+            n::getpgid | n::getsid => self.known_task(a[0]).and(value(PID as u64)),
             n::gettid => value(self.thread().map_or(0, |thread| thread.tid as u64)),
             n::getppid => value(1_u64),
-            n::getuid | n::geteuid | n::getgid | n::getegid => value(u64::from(crate::kernel::UID)),
+            n::getuid | n::geteuid | n::getgid | n::getegid => value(u64::from(UID)),
             n::getresuid | n::getresgid => self.sys_getresuid(m, a[0], a[1], a[2]),
             n::getgroups => ZERO,
             n::capget => self.sys_capget(m, a[0], a[1]),

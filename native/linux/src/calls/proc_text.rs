@@ -1,8 +1,9 @@
 //! The text of the files under `/proc` and `/sys`.
 
 use crate::bounds::MAPPINGS;
-use crate::kernel::{Kernel, PID, UID};
+use crate::kernel::Kernel;
 use crate::machine::{Machine, PAGE};
+use crate::process::{PID, UID};
 use crate::vfs::ProcFile;
 
 /// The kernel release that guests see: old enough to promise little, new enough for every libc.

@@ -2,8 +2,9 @@
 
 use super::{Answer, ZERO, value};
 use crate::errno::Errno;
-use crate::kernel::{Kernel, PID, UID};
+use crate::kernel::Kernel;
 use crate::machine::{Machine, PAGE, USER_END};
+use crate::process::{PID, UID};
 
 impl Kernel {
     /// Whether an id names a thread of the process; 0 names the caller.

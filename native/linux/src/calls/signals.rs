@@ -2,8 +2,9 @@
 
 use super::{Answer, Call, Done, ZERO, number, value};
 use crate::errno::Errno;
-use crate::kernel::{Kernel, PID, UID};
+use crate::kernel::Kernel;
 use crate::machine::{Machine, USER_END};
+use crate::process::{PID, UID};
 use crate::signal::{AltStack, Disposition, INFO_BYTES, Info, SIGNALS, UNBLOCKABLE, bit};
 use crate::threads::{Retry, WaitFor};
 

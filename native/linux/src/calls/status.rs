@@ -2,7 +2,8 @@
 
 use crate::errno::Errno;
 use crate::files::FileKind;
-use crate::kernel::{Kernel, UID};
+use crate::kernel::Kernel;
+use crate::process::UID;
 use crate::vfs::NodeKind;
 
 /// What `stat` tells of a file.

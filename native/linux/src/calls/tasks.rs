@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::{Answer, Done, ZERO, value};
-use crate::account;
 use crate::action::Stop;
 use crate::errno::Errno;
 use crate::kernel::Kernel;
@@ -117,7 +116,7 @@ impl Kernel {
         if self.threads.count() >= self.limits.threads {
             return Err(Errno::EAGAIN);
         }
-        self.ask_room(account::THREAD)?;
+        self.ask_room(Thread::COST)?;
         let tid = self.process.next_tid;
         let tid_bytes = tid.to_le_bytes();
         if flags & CLONE_PARENT_SETTID != 0 {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{FileKind, Files, STREAM_BYTES, Stream};
-use crate::audit::ensure;
+use crate::ensure::ensure;
 
 impl Files {
     /// How many descriptions hold each node of the file system.

@@ -1,7 +1,6 @@
 //! Epoll sets: which files each watches, and which sets watch a file.
 
 use super::{FileKind, Files, Interest, OpenFile};
-use crate::account;
 use crate::bounds::INTERESTS;
 use crate::errno::Errno;
 
@@ -36,7 +35,7 @@ impl Files {
             _ => {}
         }
         let full = self.interests >= self.limit * INTERESTS;
-        let crowded = account::INTEREST > self.room;
+        let crowded = Interest::COST > self.room;
         let Some(OpenFile {
             kind: FileKind::Epoll { interests, .. },
             ..

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::bounds;
-use crate::calls::Call;
 use crate::files::event;
+use crate::syscall::Call;
 
 const MIB: u64 = 1 << 20;
 

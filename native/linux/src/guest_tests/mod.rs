@@ -12,7 +12,6 @@ mod signals;
 mod threads;
 
 use crate::action::Action;
-use crate::calls::number;
 use crate::clock::ClockBase;
 use crate::elf::tests::tiny;
 use crate::exec::Exec;
@@ -22,6 +21,7 @@ use crate::limits::Limits;
 use crate::machine::{Machine, PAGE, Registers};
 use crate::mock::MockMachine;
 use crate::stdio::OutputMode;
+use crate::syscall::number;
 
 /// One tick is one nanosecond here.
 const CLOCK: ClockBase = ClockBase {

@@ -1,11 +1,11 @@
 //! What the kernel's state takes of the host: see [`crate::account`].
 
 use super::Kernel;
-use crate::account;
-use crate::calls::{Answer, Call};
+use crate::answer::Answer;
 use crate::errno::Errno;
 use crate::machine::{Machine, PAGE};
-use crate::threads::{Retry, Wait, WaitFor};
+use crate::syscall::Call;
+use crate::threads::{Retry, Thread, Wait, WaitFor};
 
 impl Kernel {
     /// Bytes of the host that all tables take.
@@ -14,7 +14,7 @@ impl Kernel {
         self.space.tree.held()
             + self.vfs.held()
             + self.files.held()
-            + self.threads.end() as u64 * account::THREAD
+            + self.threads.end() as u64 * Thread::COST
             + self.waiting
     }
 
@@ -54,7 +54,7 @@ impl Kernel {
         if let WaitFor::Files(files) = &mut wait.what {
             files.shrink_to_fit();
         }
-        let cost = cost(&wait);
+        let cost = wait.cost();
         self.ask_room(cost)?;
         // One that the thread was stopped in is over.
         self.end_wait();
@@ -68,19 +68,12 @@ impl Kernel {
     /// Ends the running thread's wait.
     pub(crate) fn end_wait(&mut self) {
         let wait = self.thread_mut().and_then(|thread| thread.wait.take());
-        self.waiting -= wait.as_ref().map_or(0, cost);
+        self.waiting -= wait.as_ref().map_or(0, Wait::cost);
     }
 
     /// What all threads wait for, counted anew: for audits.
     pub(crate) fn waits(&self) -> u64 {
         let waits = self.threads.iter().filter_map(|(_, thread)| thread.wait.as_ref());
-        waits.map(cost).sum()
-    }
-}
-
-fn cost(wait: &Wait) -> u64 {
-    match &wait.what {
-        WaitFor::Files(files) => files.len() as u64 * account::WAIT,
-        _ => 0,
+        waits.map(Wait::cost).sum()
     }
 }

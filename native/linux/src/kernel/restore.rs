@@ -3,51 +3,11 @@
 use std::fmt::Debug;
 
 use super::Kernel;
+use crate::step::Step;
 
 /// The state of a kernel at an instant.
 #[derive(Clone, Debug)]
 pub struct Snapshot(pub(super) Kernel);
-
-/// A step of [`Kernel::restore`]. The leak check leaves each out in turn: a check that stays green then proves nothing.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "each is the table of its name")]
-pub enum Step {
-    AddressSpace,
-    Threads,
-    Descriptors,
-    OpenFiles,
-    Streams,
-    HeldBytes,
-    FileTree,
-    FileBytes,
-    Process,
-    RunningThread,
-    Clock,
-    Randomness,
-    Request,
-    LastFault,
-}
-
-impl Step {
-    /// All steps.
-    pub const ALL: [Self; 14] = [
-        Self::AddressSpace,
-        Self::Threads,
-        Self::Descriptors,
-        Self::OpenFiles,
-        Self::Streams,
-        Self::HeldBytes,
-        Self::FileTree,
-        Self::FileBytes,
-        Self::Process,
-        Self::RunningThread,
-        Self::Clock,
-        Self::Randomness,
-        Self::Request,
-        Self::LastFault,
-    ];
-}
 
 impl Kernel {
     /// Takes the state to come back to. The kernel goes on from the same state.
@@ -69,23 +29,27 @@ impl Kernel {
 
     /// Goes back to the snapshot that this kernel took or was made from, copying what was touched since. Statistics stay.
     pub fn restore(&mut self, snapshot: &Snapshot) {
-        self.restore_without(snapshot, None);
+        self.restore_but(snapshot, None);
     }
 
     /// A restore that leaves a step out: for the leak check alone. The kernel is to be dropped afterwards.
-    #[doc(hidden)]
-    #[inline]
+    #[cfg(feature = "mutations")]
     pub fn restore_without(&mut self, snapshot: &Snapshot, left_out: Option<Step>) {
+        self.restore_but(snapshot, left_out);
+    }
+
+    #[inline]
+    fn restore_but(&mut self, snapshot: &Snapshot, left_out: Option<Step>) {
         let old = &snapshot.0;
-        let does = |step| left_out != Some(step);
+        let does = |step: Step| step.is_done(left_out);
         if does(Step::AddressSpace) {
             self.space.restore(&old.space);
         }
         if does(Step::Threads) {
             self.threads.restore(&old.threads);
         }
-        self.files.restore_without(&old.files, left_out);
-        self.vfs.restore_without(&old.vfs, left_out);
+        self.files.restore_but(&old.files, left_out);
+        self.vfs.restore_but(&old.vfs, left_out);
         if does(Step::Process) {
             self.process.restore(&old.process);
         }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{NodeKind, ROOT, Vfs};
-use crate::audit::ensure;
+use super::{Folder, NodeKind, ROOT, Vfs};
+use crate::ensure::ensure;
 
 impl Vfs {
     /// Checks that names lead to nodes, that names, holds (given by node) and bytes are counted right, and the limits.
@@ -19,7 +19,7 @@ impl Vfs {
                     })?;
                     for (name, entry) in entries.iter() {
                         *names.entry(entry).or_default() += 1;
-                        taken += crate::account::name(name.len());
+                        taken += Folder::name_cost(name.len());
                         self.audit_entry(folder, name, entry)?;
                     }
                 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::{Folder, Found, NewNode, Node, NodeKind, ROOT, Vfs};
-use crate::account;
 use crate::bounds::DEPTH;
 use crate::errno::Errno;
 
@@ -44,7 +43,7 @@ impl Vfs {
             },
             NewNode::Link(target) => NodeKind::Link(target.into()),
         };
-        let cost = account::NODE + Self::cost(&kind) + account::name(found.name.len());
+        let cost = Node::COST + Self::cost(&kind) + Folder::name_cost(found.name.len());
         self.account.ask(cost).or(Err(Errno::ENOSPC))?;
         let node = self.add(kind, mode & 0o7777);
         if let Some(node) = self.nodes.get_mut(node) {
@@ -62,7 +61,7 @@ impl Vfs {
         if self.nodes.count() >= self.node_limit {
             return Err(Errno::ENOSPC);
         }
-        self.account.ask(account::NODE).or(Err(Errno::ENOSPC))?;
+        self.account.ask(Node::COST).or(Err(Errno::ENOSPC))?;
         Ok(self.add(NodeKind::Memory(Arc::default()), 0o777))
     }
 
@@ -103,7 +102,7 @@ impl Vfs {
         }
         // It has both names for a moment.
         self.account
-            .ask(account::name(to.name.len()))
+            .ask(Folder::name_cost(to.name.len()))
             .or(Err(Errno::ENOSPC))?;
         self.writable_folder(from.parent)?;
         self.writable_folder(to.parent)?;

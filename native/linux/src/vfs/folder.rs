@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::account;
+
 /// The place of the first entry: `.` and `..` are listed before it.
 pub const FIRST_PLACE: u64 = 2;
 
@@ -34,9 +36,17 @@ impl Default for Folder {
 
 impl Folder {
     /// Bytes of an entry of the tree by name.
-    pub const BY_NAME: usize = size_of::<Arc<[u8]>>() + size_of::<Entry>();
+    const BY_NAME: usize = size_of::<Arc<[u8]>>() + size_of::<Entry>();
     /// Bytes of an entry of the tree by place.
-    pub const BY_PLACE: usize = size_of::<u64>() + size_of::<Arc<[u8]>>();
+    const BY_PLACE: usize = size_of::<u64>() + size_of::<Arc<[u8]>>();
+    /// What its trees take of the host.
+    pub(crate) const COST: u64 = account::leaf(Self::BY_NAME) + account::leaf(Self::BY_PLACE);
+
+    /// What a name takes of the host.
+    pub(crate) const fn name_cost(length: usize) -> u64 {
+        let entries = account::entry(Self::BY_NAME) + account::entry(Self::BY_PLACE);
+        length as u64 + 16 + account::BLOCK + entries
+    }
 
     /// Whether there are no entries.
     #[must_use]

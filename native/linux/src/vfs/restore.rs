@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use super::Vfs;
-use crate::kernel::Step;
+use crate::step::Step;
 
 impl Vfs {
     /// Notes that all nodes are now the reference.
@@ -13,16 +13,16 @@ impl Vfs {
 
     /// Makes the tree equal to `reference`'s, copying only nodes that were touched.
     pub fn restore(&mut self, reference: &Self) {
-        self.restore_without(reference, None);
+        self.restore_but(reference, None);
     }
 
     /// [`Vfs::restore`], but for one step. `left_out` is for the leak check.
     #[inline]
-    pub(crate) fn restore_without(&mut self, reference: &Self, left_out: Option<Step>) {
-        if left_out != Some(Step::FileTree) {
+    pub(crate) fn restore_but(&mut self, reference: &Self, left_out: Option<Step>) {
+        if Step::FileTree.is_done(left_out) {
             self.nodes.restore(&reference.nodes);
         }
-        if left_out != Some(Step::FileBytes) {
+        if Step::FileBytes.is_done(left_out) {
             self.memory_bytes = reference.memory_bytes;
             self.account.clone_from(&reference.account);
         }

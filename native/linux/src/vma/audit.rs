@@ -1,7 +1,7 @@
 //! The tree's invariants, checked.
 
 use super::VmaTree;
-use crate::audit::ensure;
+use crate::ensure::ensure;
 use crate::machine::{PAGE, USER_END, USER_START};
 
 impl VmaTree {

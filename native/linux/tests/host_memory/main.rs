@@ -3,13 +3,13 @@
 mod counted;
 
 use mayfly_linux::action::Action;
-use mayfly_linux::calls::number as n;
 use mayfly_linux::clock::ClockBase;
 use mayfly_linux::kernel::{Config, Kernel, Snapshot};
 use mayfly_linux::limits::Limits;
 use mayfly_linux::machine::{Machine, PAGE, Registers};
 use mayfly_linux::mock::MockMachine;
 use mayfly_linux::stdio::OutputMode;
+use mayfly_linux::syscall::number as n;
 
 /// The guest's memory.
 const MEMORY: u64 = 24 << 20;

@@ -9,7 +9,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mayfly_linux::calls::{name, number};
+use mayfly_linux::syscall::{name, number};
 use mayfly_vmm::{Alarm, Host};
 
 use super::sheet::Sheet;

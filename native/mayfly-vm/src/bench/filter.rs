@@ -8,7 +8,7 @@ use std::time::Instant;
 use mayfly_pool::{Instance, Outcome, Program, run_confined};
 use mayfly_vmm::{Alarm, monotonic_ns};
 
-use super::isolated::frame;
+use super::request::frame;
 use super::sheet::{Samples, Sheet};
 
 /// Turns of each kind.

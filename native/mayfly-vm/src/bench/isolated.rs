@@ -6,11 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use mayfly_pool::{Instance, Limits, Outcome, Program, WarmupRequest, deno_spec};
+use mayfly_pool::{Instance, Limits, Program, WarmupRequest, deno_spec};
 use mayfly_vmm::{Alarm, Host, monotonic_ns};
-use mayfly_wire::{HEAD_BYTES, Head, Kind};
 
 use super::filter::filter;
+use super::request::{check, frame};
 use super::sheet::{Samples, Sheet};
 use super::soak::{fork_memory, soak};
 use super::throughput::throughput;
@@ -19,16 +19,6 @@ use super::throughput::throughput;
 const SOAK: u64 = 50_000;
 /// Requests before the snapshot.
 const WARMUP: i32 = 500;
-
-/// A request frame whose header says nothing.
-pub fn frame(body: &str) -> Vec<u8> {
-    let head = Head {
-        kind: Kind::Request,
-        header_bytes: 2,
-        body_bytes: body.len() as u32,
-    };
-    [&head.encode()[..], b"{}", body.as_bytes()].concat()
-}
 
 /// Boots stock Deno with a small handler once for each kind of request, warmed by that kind, and measures forks of it.
 pub fn isolated(
@@ -87,22 +77,6 @@ fn forks(program: &Arc<Program>, sheet: &mut Sheet) -> Result<(), Box<dyn Error>
     }
     sheet.times("fork", "fork of Deno", &Samples::new(all));
     Ok(())
-}
-
-/// The answers must all be equal, since each request meets the same snapshot; random ones must all differ.
-pub fn check(body: &str, outcome: Outcome, seen: &mut BTreeSet<Vec<u8>>) -> Result<(), String> {
-    let Outcome::Answered(frame) = outcome else {
-        return Err(format!("measured request {body}: {outcome}"));
-    };
-    let text = frame.get(HEAD_BYTES + 2..).unwrap_or_default().to_vec();
-    let (first, new) = (seen.is_empty(), seen.insert(text.clone()));
-    if first || new == (body == "uuid") {
-        return Ok(());
-    }
-    Err(format!(
-        "measured request {body}: unexpected answer {}",
-        String::from_utf8_lossy(&text)
-    ))
 }
 
 fn measure(

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use mayfly_pool::{Instance, Outcome, Program};
 use mayfly_vmm::{Alarm, monotonic_ns};
 
-use super::isolated::frame;
+use super::request::frame;
 use super::sheet::Sheet;
 
 /// What this process holds.

@@ -15,7 +15,7 @@ use mayfly_pool::{Instance, Job, Pool, Program};
 use mayfly_vmm::{Alarm, Host, monotonic_ns};
 
 use super::bare::floor_now;
-use super::isolated::{check, frame};
+use super::request::{check, frame};
 use super::sheet::Sheet;
 
 /// Turns of each kind; the median one is told.

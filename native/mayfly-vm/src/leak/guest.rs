@@ -7,7 +7,7 @@ mod registers;
 
 use std::process::ExitCode;
 
-use mayfly_linux::calls::number as n;
+use mayfly_linux::syscall::number as n;
 use mayfly_wire::{Head, Kind, Limits};
 
 use super::places::WORDS;

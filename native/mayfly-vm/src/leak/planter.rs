@@ -1,6 +1,7 @@
 //! The planter in its machine: booted once, forked for every trial.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::sync::Arc;
 
 use mayfly_pool::{Instance, Limits, Load, Mount, Outcome, Program, Spec, WarmupRequest, library_mounts};
@@ -10,7 +11,12 @@ use mayfly_wire::{HEAD_BYTES, Head, Kind};
 use super::guest::PROGRAM;
 use super::protocol::{Ask, FORBIDDEN, REPORT_WORDS};
 use super::secrets::Secrets;
-use super::trial::{PATIENCE_NS, Result};
+
+/// What can fail in the leak check.
+pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// Longest that a request may take where none should: machines may be emulated.
+pub const PATIENCE_NS: u64 = 60_000_000_000;
 
 /// The planter, ready to be forked, and what is known of it.
 pub struct Planter {

@@ -1,22 +1,16 @@
 //! One trial: plant, see that the plants are there, reset, search.
 
 use std::collections::BTreeMap;
-use std::error::Error;
 
 use mayfly_pool::{Instance, LeftOut, Outcome};
 use mayfly_vmm::{ResetStep, Unreachable};
 
 use super::evidence::{Baseline, Evidence, Store};
 use super::places::{PLACES, Place, Proof};
-use super::planter::{Planter, lines};
+use super::planter::{PATIENCE_NS, Planter, Result, lines};
 use super::protocol::{AVX, AVX512, Ask, Ending};
 use super::secrets::Secrets;
 
-/// This module's result.
-pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
-
-/// Longest that a request may take where none should: machines may be emulated.
-pub const PATIENCE_NS: u64 = 60_000_000_000;
 /// Deadlines that are tried until the planter was done before.
 const DEADLINES_NS: [u64; 4] = [300_000_000, 1_200_000_000, 5_000_000_000, 30_000_000_000];
 

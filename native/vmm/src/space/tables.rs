@@ -17,7 +17,7 @@ impl Space {
         Pte(self.memory.word(slot.table, slot.index))
     }
 
-    pub(super) fn entry_at(&self, address: u64) -> Option<Pte> {
+    pub(crate) fn entry_at(&self, address: u64) -> Option<Pte> {
         self.leaf(address).map(|s| self.entry(s))
     }
 
@@ -79,6 +79,13 @@ impl Space {
             table,
             index: index_of(address, 1),
         })
+    }
+
+    /// The first mapped page in [from, end), and its entry.
+    #[cfg(feature = "fuzzing")]
+    pub(crate) fn next_entry(&self, from: u64, end: u64) -> Option<(u64, Pte)> {
+        self.next_mapped(from, end)
+            .map(|(address, _, entry)| (address, entry))
     }
 
     /// The first mapped page in [from, end).

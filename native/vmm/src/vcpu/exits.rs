@@ -4,9 +4,9 @@ use kvm_bindings::kvm_vcpu_events;
 
 use super::{Entered, Exception, Exit, Registers, Rest, Vcpu, user_flags};
 use crate::error::{Error, Result, kvm};
+use crate::flavour::Entry;
 use crate::layout::*;
 use crate::memory::Memory;
-use crate::probe::Entry;
 use crate::stubs::{OUT_LENGTH, vector_stub};
 
 impl Vcpu {

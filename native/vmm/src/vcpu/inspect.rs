@@ -3,7 +3,7 @@
 use kvm_bindings::{Msrs, kvm_msr_entry};
 
 use super::{Registers, Vcpu};
-use crate::error::{Error, Result, kvm};
+use crate::error::{Result, kvm};
 
 /// Registers of one kind: what they are, and their bytes.
 pub(crate) type RegisterPart = (&'static str, Vec<u8>);
@@ -83,6 +83,7 @@ impl Vcpu {
         self.fd.get_sregs().unwrap().cr4
     }
 
+    #[cfg(feature = "mutations")]
     /// Writes an MSR; false when KVM refuses it.
     pub fn write_msr(&mut self, index: u32, data: u64) -> Result<bool> {
         let one = kvm_msr_entry {
@@ -90,12 +91,13 @@ impl Vcpu {
             data,
             ..Default::default()
         };
-        let list = Msrs::from_entries(&[one]).map_err(|_| Error::Broken {
+        let list = Msrs::from_entries(&[one]).map_err(|_| crate::error::Error::Broken {
             what: "an MSR list of one entry",
         })?;
         Ok(self.fd.set_msrs(&list).is_ok_and(|n| n == 1))
     }
 
+    #[cfg(feature = "mutations")]
     /// Writes DR0.
     pub fn write_debug_register(&mut self, value: u64) -> Result<()> {
         let mut debug = self.fd.get_debug_regs().map_err(kvm("read debug registers"))?;

@@ -6,9 +6,9 @@ use kvm_bindings::{Msrs, kvm_device_attr, kvm_msr_entry, kvm_segment, kvm_sregs}
 use kvm_ioctls::VcpuFd;
 
 use crate::error::{Error, Result, kvm};
+use crate::flavour::Entry;
 use crate::host::Host;
 use crate::layout::*;
-use crate::probe::Entry;
 use crate::sys;
 
 pub(super) const MSR_STAR: u32 = 0xc000_0081;

@@ -20,10 +20,10 @@ use kvm_bindings::kvm_xsave;
 
 use super::{Registers, Vcpu, XsaveArea};
 use crate::error::{Error, Result, kvm};
+use crate::flavour::Entry;
 use crate::host::Host;
 use crate::layout::{VECTOR_DATA, VECTOR_SLOTS, VECTOR_STUB};
 use crate::memory::Memory;
-use crate::probe::Entry;
 use crate::stubs;
 
 /// The header of an XSAVE image: XSTATE_BV; then XCOMP_BV and reserved words, all zero in the standard format.

@@ -6,9 +6,9 @@ use std::os::unix::fs::FileExt;
 
 use super::tests::{DATA, host, machine, reader, run};
 use super::*;
+use crate::flavour::Entry;
 use crate::layout::{GDT, IDT, LOW_PT, PML4, STACKS, STUBS, SYSCALL_STUB, TSS, USER_END, USER_START};
 use crate::memory::tests::temporary_file;
-use crate::probe::Entry;
 use crate::pte::{Protection, Pte};
 use crate::space::Backing;
 

@@ -7,11 +7,12 @@ use crate::error::{Error, Result, kvm};
 use crate::layout::PAGE;
 use crate::snapshot::Snapshot;
 
+#[cfg(feature = "mutations")]
 /// `MSR_KERNEL_GS_BASE`: what `swapgs`, which ring 3 may not execute, would bring.
 const MSR_KERNEL_GS_BASE: u32 = 0xc000_0102;
 
 /// What no program can write, so that no reset puts it back; the leak check writes it from the host to see itself notice.
-#[doc(hidden)]
+#[cfg(feature = "mutations")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreachable {
     /// DR0.
@@ -47,6 +48,7 @@ impl Vm {
         self.vcpu.parts(list.as_slice())
     }
 
+    #[cfg(feature = "mutations")]
     /// Writes what only a bug could. False when KVM refuses it.
     pub fn write_unreachable(&mut self, what: Unreachable, value: u64) -> Result<bool> {
         match what {

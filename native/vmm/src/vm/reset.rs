@@ -6,12 +6,13 @@ use super::decay::{self, Decay};
 use super::{Kind, Vm};
 use crate::dirty::{PageMap, Run, push_run};
 use crate::error::{Error, Result};
+use crate::flavour::Flush;
 use crate::layers;
 use crate::layout::{PAGE, page_up};
 use crate::memory::Memory;
-use crate::probe::Flush;
 use crate::snapshot::Snapshot;
 use crate::space::Space;
+use crate::step::ResetStep;
 use crate::sys::{self, Mapping, Overlay};
 use crate::vcpu::{CpuState, Reference};
 
@@ -25,36 +26,6 @@ const TRIM_PAGES: u64 = 1024;
 const TRIM_STRIKES: u32 = 4;
 /// Resets after which a large working set is trimmed anyway, to learn anew what requests need.
 const TRIM_EVERY: u64 = 1024;
-
-/// A step of a reset. The leak check leaves each out in turn: a check that stays green then proves nothing.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ResetStep {
-    /// Page tables and the list of free frames are rewound.
-    Tables,
-    /// Stale translations are flushed.
-    Flush,
-    /// Pages are copied back or zeroed.
-    Pages,
-    /// Integer registers and flags.
-    Integers,
-    /// Segment bases and with them all system registers.
-    Segments,
-    /// Vector registers.
-    Vectors,
-}
-
-impl ResetStep {
-    /// All steps.
-    pub const ALL: [ResetStep; 6] = [
-        ResetStep::Tables,
-        ResetStep::Flush,
-        ResetStep::Pages,
-        ResetStep::Integers,
-        ResetStep::Segments,
-        ResetStep::Vectors,
-    ];
-}
 
 /// What a reset did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,23 +65,27 @@ pub(super) struct Fork {
 impl Vm {
     /// Puts memory, page tables and registers back to the snapshot's.
     pub fn reset(&mut self) -> Result<ResetReport> {
-        self.reset_without(None)
+        self.reset_but(None)
     }
 
     /// A reset that leaves a step out: for the leak check alone. The machine is to be dropped afterwards.
-    #[doc(hidden)]
-    #[inline]
+    #[cfg(feature = "mutations")]
     pub fn reset_without(&mut self, left_out: Option<ResetStep>) -> Result<ResetReport> {
+        self.reset_but(left_out)
+    }
+
+    #[inline]
+    pub(super) fn reset_but(&mut self, left_out: Option<ResetStep>) -> Result<ResetReport> {
         let Kind::Fork(_) = self.kind else {
             return Err(Error::WrongKind {
                 attempt: "reset a machine that is no fork",
             });
         };
         let mut report = ResetReport::default();
-        if left_out != Some(ResetStep::Tables) {
+        if ResetStep::Tables.is_done(left_out) {
             self.rewind_tables(&mut report, left_out)?;
         }
-        if left_out != Some(ResetStep::Pages) {
+        if ResetStep::Pages.is_done(left_out) {
             self.copy_back(&mut report)?;
         }
         let Kind::Fork(fork) = &self.kind else {
@@ -145,7 +120,7 @@ impl Vm {
             report.rebuilt = true;
             return Ok(());
         }
-        if left_out == Some(ResetStep::Flush) {
+        if !ResetStep::Flush.is_done(left_out) {
             // Or the next entry would flush, and debug builds would stop there: the second and the third line of defence.
             self.space.take_stale();
             self.flushed = self.space.went_stale();

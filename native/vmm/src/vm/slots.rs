@@ -5,8 +5,8 @@ use kvm_bindings::{KVM_MEM_READONLY, kvm_userspace_memory_region};
 use super::{Kind, Vm};
 use crate::dirty::{Run, push_run};
 use crate::error::{Error, Result, again};
+use crate::flavour::Flush;
 use crate::layout::{FILES, LOW_END, PAGE};
-use crate::probe::Flush;
 
 /// Slots grow by this much while a program boots.
 pub(super) const BOOT_SLOT: u64 = 64 << 20;

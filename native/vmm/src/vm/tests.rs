@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::flavour::{Entry, Flavour, Flush};
 use crate::layout::{GDT, SYSCALL_STUB, TSS, USER_START};
-use crate::probe::{Entry, Flavour, Flush};
 use crate::pte::Protection;
 use crate::space::Backing;
 

@@ -10,6 +10,7 @@ use super::*;
 use crate::layout::{USER_START, VECTOR_DATA, VECTOR_SLOTS, VECTOR_STUB};
 use crate::pte::Protection;
 use crate::space::Backing;
+use crate::step::ResetStep;
 use crate::stubs::VECTOR_LANDING;
 use crate::vcpu::Exception;
 

@@ -1,7 +1,7 @@
 //! What a hostile program may have prepared before it makes one call, and the calls that are dear then.
 
-use mayfly_linux::calls::number as n;
 use mayfly_linux::machine::PAGE;
+use mayfly_linux::syscall::number as n;
 
 use super::subject::{Call, Subject};
 

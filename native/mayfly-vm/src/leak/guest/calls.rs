@@ -57,7 +57,7 @@ pub fn map(address: u64, length: u64) -> i64 {
     // SAFETY: new memory, over nothing that exists.
     unsafe {
         call(
-            mayfly_linux::calls::number::mmap,
+            mayfly_linux::syscall::number::mmap,
             [address, length, READ_WRITE, flags, u64::MAX, 0],
         )
     }

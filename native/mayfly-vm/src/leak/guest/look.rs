@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use mayfly_linux::calls::number as n;
+use mayfly_linux::syscall::number as n;
 
 use super::calls::{call, call3};
 use super::registers::{AREA, SELECTORS};

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use mayfly_linux::calls::number as n;
+use mayfly_linux::syscall::number as n;
 use mayfly_wire::{HEAD_BYTES, Head, Kind};
 
 use super::calls::{Shared, call, call3, map};
@@ -232,7 +232,7 @@ fn process() {
     info[2..4].copy_from_slice(&words::<2>(Place::Pending));
     let mut limits: [u64; 2] = words(Place::ResourceLimits);
     limits.sort_unstable();
-    let pid = mayfly_linux::kernel::PID as u64;
+    let pid = mayfly_linux::process::PID as u64;
     // SAFETY: each call reads the structure that it is given. The handler is never called: its signal is not sent.
     unsafe {
         must(

@@ -126,7 +126,7 @@ fn a_reset_without_the_vector_registers_or_with_another_image_does_not_pass() {
     let (snapshot, mut vm) = fork(&host, &ASK, &numbers.image(&host));
     assert_eq!(run(&mut vm).unwrap(), Exit::Syscall);
     vm.set_xsave(&numbers.image(&host)).unwrap();
-    vm.reset_without(Some(ResetStep::Vectors)).unwrap();
+    vm.reset_but(Some(ResetStep::Vectors)).unwrap();
     let Err(Error::Impure { what }) = vm.check() else {
         panic!("a reset without its vector registers passed")
     };

@@ -9,13 +9,12 @@ mod model;
 use std::io::Write;
 use std::sync::{Arc, OnceLock};
 
-use super::rewind::Frozen;
-use super::{Access, Backing, Space};
 use crate::error::{Error, Survival};
 use crate::layers::{self, Layer};
 use crate::layout::{LOW_END, PAGE, USER_END, USER_START};
 use crate::memory::{FileId, HostFile, Memory};
 use crate::pte::{Protection, Pte};
+use crate::space::{Access, Backing, Frozen, Space};
 use crate::sys::{Mapping, Overlay, memory_file};
 use crate::vm::derive::{Ground, freeze_over};
 use model::Model;
@@ -322,7 +321,7 @@ fn overwrite(space: &mut Space, mut data: &[u8]) {
 /// Every entry of user space, by its address.
 fn entries(space: &Space) -> Vec<(u64, Pte)> {
     let (mut at, mut all) = (USER_START, Vec::new());
-    while let Some((address, _, entry)) = space.next_mapped(at, USER_END) {
+    while let Some((address, entry)) = space.next_entry(at, USER_END) {
         all.push((address, entry));
         at = address + PAGE;
     }

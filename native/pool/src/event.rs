@@ -1,0 +1,14 @@
+//! Why a program that runs stopped.
+
+use mayfly_linux::action::Action;
+
+/// Why the loop stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The personality wants something of the host. Never [`Action::Resume`].
+    Action(Action),
+    /// The wall's deadline passed. The program may go on.
+    Deadline,
+    /// The CPU's deadline passed. The program may go on.
+    CpuDeadline,
+}
