@@ -1,7 +1,8 @@
 import { assertEquals, assertRejects, assertThrows } from '@std/assert'
+import { parse } from 'acorn'
 import { ProgramError } from '../../src/isolate/compile/compiler.ts'
 import { readIsolated } from '../../src/isolate/plan/literal.ts'
-import { evaluateLiteral, LiteralError } from '../../src/isolate/plan/literal_value.ts'
+import { evaluateLiteral } from '../../src/compiler/literal_value.ts'
 import { findDifference, resolveIsolateOptions } from '../../src/isolate/plan/options.ts'
 import { RandomSource } from './random_source.ts'
 
@@ -59,10 +60,10 @@ Deno.test('readIsolated names file and line of what is no literal', async () => 
     ['\nexport const isolated = { timeoutMs: Number(5) }', 2, 38, "'Number(5)"],
     ['const ms = Date.now()\n\nexport const isolated = {\n  env: [],\n  timeoutMs: ms,\n}', 5, 14, "'ms"],
     ['export const isolated = {\n  ...x,\n}', 2, 3, "'...x"],
-    ['export const isolated = { warmup: [() => 5] }', 1, 36, "') => 5"],
+    ['export const isolated = { warmup: [() => 5] }', 1, 36, "'() => 5'"],
     ['export const isolated = Object.freeze({})', 1, 25, "'Object"],
     ['export const isolated = `a${1 + x}`', 1, 25, ''],
-    ['export const isolated = { get a() { return 1 } }', 1, 31, "'a()"],
+    ['export const isolated = { get a() { return 1 } }', 1, 31, "'get a()"],
     ['export const isolated = { [1 + 1]: 2 }', 1, 27, "'["],
     ['export const isolated = true && check()', 1, 33, "'check()"],
     ['export let isolated = true', 1, 12, 'no such declaration'],
@@ -99,7 +100,7 @@ Deno.test('evaluateLiteral agrees with JavaScript, and refuses everything else',
   }
   for (let round = 0; round < 500; round++) {
     const text = make(0)
-    assertEquals(plain(evaluateLiteral(text)), plain(new Function(`return (${text})`)()), text)
+    assertEquals(plain(evaluateText(text)), plain(new Function(`return (${text})`)()), text)
   }
   const bad = [
     '',
@@ -128,12 +129,18 @@ Deno.test('evaluateLiteral agrees with JavaScript, and refuses everything else',
     '"a".b',
     '1 2',
     '"\\u{ffffff}"',
-    '['.repeat(50),
-    '-'.repeat(9999) + '1',
-    '('.repeat(9999),
+    '['.repeat(50) + ']'.repeat(50),
+    '- '.repeat(50) + '1',
+    '~'.repeat(50) + '1',
+    '1n',
+    '[,]',
+    '`${1}`',
+    'void 1',
+    '{ ["a"]: 1 }',
+    '{ get a() { return 1 } }',
   ]
   for (const text of bad) {
-    assertThrows(() => evaluateLiteral(text), LiteralError, undefined, text.slice(0, 30))
+    assertThrows(() => evaluateText(text), SyntaxError, undefined, text.slice(0, 30))
   }
   for (let round = 0; round < 5000; round++) {
     const text = Array.from(
@@ -161,12 +168,20 @@ Deno.test('evaluateLiteral agrees with JavaScript, and refuses everything else',
         ]),
     ).join('')
     try {
-      assertEquals(plain(evaluateLiteral(text)), plain(new Function(`return (${text})`)()), text)
+      assertEquals(plain(evaluateText(text)), plain(new Function(`return (${text})`)()), text)
     } catch (error) {
-      if (!(error instanceof LiteralError)) throw error
+      if (!(error instanceof SyntaxError)) throw error
     }
   }
 })
+
+/** The value of an expression that is a literal. Throws `SyntaxError` for what is none, `LiteralError` where it parses. */
+function evaluateText(text: string): unknown {
+  const code = `(${text}\n)`
+  const { body } = parse(code, { ecmaVersion: 'latest', sourceType: 'module' })
+  if (body.length !== 1 || body[0].type !== 'ExpressionStatement') throw new SyntaxError('no expression')
+  return evaluateLiteral(body[0].expression, code)
+}
 
 /** A value with prototypes, so that it compares to one of JavaScript's. */
 function plain(value: unknown): unknown {

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from '@std/assert'
-import { decodeMappings, originalPosition, parseSourceMap } from '../../src/isolate/compile/source_map.ts'
+import { decodeMappings, originalPosition, parseSourceMap } from '../../src/compiler/source_map.ts'
 import { RandomSource } from './random_source.ts'
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'

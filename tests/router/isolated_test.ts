@@ -51,6 +51,17 @@ const isolated: [name: string, source: string][] = [
   ['an import', `import { isolated } from './x.ts'\nexport { isolated }`],
   ['a value that is computed', `export const isolated = Math.random() > 2`],
   ['a global that could be false', `export const isolated = globalThis.no`],
+  ['a value that names itself', `export const isolated = isolated`],
+  ['constants that name each other', `const a = b, b = a\nexport { a as isolated }`],
+  ['a regular expression of sets', `const r = /[\\p{L}--[a-z]]/v\nexport const isolated = true`],
+  ['a decorated class', `@f class A { @g accessor x = 1; #y }\nexport const isolated = true`],
+  ['a decorated parameter', `class A { constructor(@f x: string) {} }\nexport const isolated = true`],
+  [
+    'an import with attributes',
+    `import x from './x.json' with { type: 'json' }\nexport const isolated = true`,
+  ],
+  ['an import that is deferred', `import defer * as x from './x.ts'\nexport const isolated = true`],
+  ['a resource of the module', `using x = open()\nexport const isolated = true`],
   ['an unterminated look', `const r = /[/*]/\nexport const isolated = true // */`],
   ['a division that looks like a regular expression', `const a = 1 / 2; export const isolated = true; a / 3`],
   ['a byte order mark', `\ufeffexport const isolated = true`],
@@ -68,6 +79,8 @@ const normal: [name: string, source: string][] = [
   ['a false by another name', `const no = false\nexport { no as isolated }`],
   ['a typed false with effects around it', `log()\nexport const isolated: boolean = false as boolean\nlog()`],
   ['a false that others read', `export const isolated = false, b = 1\nexport const GET = () => isolated`],
+  ['a false of another constant', `const no = false\nexport const isolated = no`],
+  ['a false that is calculated', `export const isolated = !1`],
   ['zero', `export const isolated = 0`],
   ['a false after effects', `const db = open()\nexport const isolated = false\nexport const GET = () => db`],
   ['a false after a template', 'log(`\\nexport const isolated = true\\n`)\nexport const isolated = false'],
@@ -123,6 +136,20 @@ Deno.test('readExports tells where a module does not parse', async () => {
     'Unexpected "="',
   )
   assertEquals(error.place, { file: '/site/a.ts', line: 2, column: 10 })
+})
+
+Deno.test('readExports tells of what only acorn refuses, at its place in the source', async () => {
+  const error = await assertRejects(
+    () => readExports('/site/a.ts', `type A = 1\n\nexport const isolated = true, r: RegExp = /(/`),
+    SourceError,
+    'Invalid regular expression',
+  )
+  assertEquals(error.place, { file: '/site/a.ts', line: 3, column: 43 })
+})
+
+Deno.test('readExports refuses what is nested too deeply', async () => {
+  const source = `export const isolated = ${'['.repeat(20_000)}${']'.repeat(20_000)}`
+  await assertRejects(() => readExports('/site/a.ts', source), SourceError, 'stack')
 })
 
 Deno.test('mayBeIsolated lets plain modules by', () => {

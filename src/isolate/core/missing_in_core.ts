@@ -3,7 +3,7 @@
  * start and not in the middle of a request.
  */
 import type { BuildResult } from '../compile/compiler.ts'
-import { originalPosition, parseSourceMap } from '../compile/source_map.ts'
+import { originalPosition, parseSourceMap } from '../../compiler/source_map.ts'
 
 /** A file of a program that uses a global which its runtime has not. */
 export interface MissingUse {

@@ -5,7 +5,7 @@ import { setSourcePlace, type SourcePlace } from '../../errors/source_place.ts'
 import { parseStackFrame, type StackFrame } from '../../errors/stack_frame.ts'
 import { SURFACE_PATH } from '../core/core_surface.ts'
 import type { ErrorData } from '../wire/message.ts'
-import { originalPosition, parseSourceMap, type SourceMap } from '../compile/source_map.ts'
+import { originalPosition, parseSourceMap, type SourceMap } from '../../compiler/source_map.ts'
 
 /** Maps the stacks of one program: the maps of its files, each by the file's name as it ends in stacks. */
 export type StackMapper = ReadonlyMap<string, FileMap>
