@@ -75,7 +75,7 @@ export async function findSourcePlace(error: Error, project: string): Promise<So
  */
 export function ownFrames(error: Error, project: string): string[] {
   const root = toFileUrl(`${project}/`).href
-  const toShown = (line: string) => line.trim().replace(root, '').replace(/\?mayfly=\d+/, '')
+  const toShown = (line: string) => line.trim().replace(root, '').replace(/\?mayfly=\d{1,16}/, '')
   return stackLines(error).filter((line) => isOwnFrame(line, root)).map(toShown)
 }
 
