@@ -1,5 +1,5 @@
 import type { Handler } from '@mayfly/mayfly'
-import { readReport } from './_lib/benchmark.ts'
+import { readPage } from './_lib/benchmark/page.ts'
 import { renderPage } from './_lib/page.ts'
 import { siteOf } from './_lib/site.ts'
 
@@ -7,7 +7,6 @@ export const GET: Handler = async (ctx) =>
   renderPage(ctx, 'benchmark', {
     href: '/benchmark',
     title: 'Benchmark',
-    description:
-      'Measured by deno task bench, in turn with a bare Deno.serve and Hono that give the same answers.',
-    data: { report: await readReport(siteOf(ctx).root) },
+    description: 'What isolation costs, and what the framework costs: the newest whole run of every kind.',
+    data: { reports: await readPage(siteOf(ctx).root) },
   })

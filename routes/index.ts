@@ -1,5 +1,6 @@
 import type { Handler } from '@mayfly/mayfly'
-import { readSummary } from './_lib/benchmark.ts'
+import { readSummary } from './_lib/benchmark/page.ts'
+import { sayPhase } from './_lib/isolation.ts'
 import { renderPage } from './_lib/page.ts'
 import { PLATES } from './_lib/plates.ts'
 import { siteOf } from './_lib/site.ts'
@@ -11,12 +12,13 @@ export const GET: Handler = async (ctx) => {
   const render = site.feed.renders.get('index')
   return renderPage(ctx, 'index', {
     href: '/',
-    title: 'A web framework for Deno',
+    title: 'A virtual machine for every request',
     description:
-      'Mayfly is a web framework for Deno: routes from files, DVE templates, live lifecycle events.',
-    scripts: ['home.js'],
+      'Mayfly is a web framework for Deno whose routes can run in a virtual machine that is reset after every request.',
+    scripts: ['home.js', 'pair.js'],
     data: {
       plates: PLATES,
+      isolation: { phase: site.isolation.phase, text: sayPhase(site.isolation) },
       log: requests.slice(-11).reverse().map(({ status, method, url, ms }) => ({
         status,
         method,

@@ -13,28 +13,45 @@ export interface Doc {
 }
 
 const TOP = ['README.md', 'ARCHITECTURE.md', 'SECURITY.md', 'CONTRIBUTING.md', 'CHANGELOG.md']
+/** Folders whose pages are documents, in the order of the shelves. */
+const FOLDERS = ['docs/', 'src/', 'native/', 'benchmark/', 'docs/decisions/']
+const SKIPPED = new Set(['target', 'node_modules', 'decisions'])
 const DEPTH = 6
 
-/** Every document of the project: those at the top, then those under `src`, sorted. */
+/** Every document of the project, shelf by shelf: those at the top, then those of the folders, sorted. */
 export async function listDocs(root: URL): Promise<Doc[]> {
   const paths: string[] = []
   for (const path of TOP) if (await isFile(new URL(path, root))) paths.push(path)
-  await collect(root, 'src/', paths, DEPTH)
-  return await Promise.all(paths.map((path) => describe(root, path)))
+  for (const folder of FOLDERS) await collect(root, folder, paths, DEPTH)
+  const docs = await Promise.all(paths.map((path) => describe(root, path)))
+  return groupDocs(docs).flatMap((group) => group.docs)
+}
+
+/** A heading of a document, below its title. */
+export interface Heading {
+  readonly id: string
+  /** Without marks. */
+  readonly text: string
+  readonly depth: number
 }
 
 /** A document as HTML. Raw HTML in it is shown as text, and its links lead to the site's own pages. */
-export async function renderDoc(root: URL, doc: Doc, docs: readonly Doc[]): Promise<string> {
+export async function renderDoc(
+  root: URL,
+  doc: Doc,
+  docs: readonly Doc[],
+): Promise<{ html: string; headings: Heading[] }> {
   const source = await Deno.readTextFile(new URL(doc.path, root))
   const ids = new Map<string, number>()
+  const headings: Heading[] = []
   const marked = new Marked({
     gfm: true,
     renderer: {
       html: ({ text }: Tokens.HTML | Tokens.Tag) => escape(text.replace(/<!--[^]*?-->/g, '')),
       heading({ tokens, depth, text }: Tokens.Heading) {
-        return `<h${depth} id="${escape(uniqueId(ids, text))}">${
-          this.parser.parseInline(tokens)
-        }</h${depth}>\n`
+        const id = uniqueId(ids, text)
+        if (depth === 2 || depth === 3) headings.push({ id, text: plain(text), depth })
+        return `<h${depth} id="${escape(id)}">${this.parser.parseInline(tokens)}</h${depth}>\n`
       },
       code: ({ text, lang }: Tokens.Code) =>
         `<pre tabindex="0"><code>${
@@ -63,7 +80,12 @@ export async function renderDoc(root: URL, doc: Doc, docs: readonly Doc[]): Prom
       },
     },
   })
-  return await marked.parse(source)
+  return { html: await marked.parse(source), headings }
+}
+
+/** A line of Markdown without its marks. */
+export function plain(text: string): string {
+  return text.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/[`*_]/g, '').trim()
 }
 
 /** Where a link of a document leads: a page of the docs, a place on the page, the web, or nowhere on this site. */
@@ -84,7 +106,8 @@ function toChart(href: string, doc: Doc): string | undefined {
   return path === null ? undefined : /^file:\/\/\/benchmark\/results\/([\w-]+\.svg)$/.exec(path.href)?.[1]
 }
 
-function uniqueId(ids: Map<string, number>, text: string): string {
+/** The id of a heading, another one for each heading of the same text. */
+export function uniqueId(ids: Map<string, number>, text: string): string {
   const base = text.toLowerCase().replace(/[^\p{L}\p{N} _-]+/gu, '').trim().replace(/ /g, '-')
   const seen = ids.get(base) ?? 0
   ids.set(base, seen + 1)
@@ -93,27 +116,45 @@ function uniqueId(ids: Map<string, number>, text: string): string {
 
 async function collect(root: URL, folder: string, paths: string[], depth: number): Promise<void> {
   const entries: Deno.DirEntry[] = []
-  for await (const entry of Deno.readDir(new URL(folder, root))) entries.push(entry)
+  try {
+    for await (const entry of Deno.readDir(new URL(folder, root))) entries.push(entry)
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error
+  }
   entries.sort((a, b) => a.name < b.name ? -1 : 1)
   for (const entry of entries) {
     if (entry.isFile && entry.name.endsWith('.md')) paths.push(folder + entry.name)
-    if (entry.isDirectory && depth > 0) await collect(root, `${folder}${entry.name}/`, paths, depth - 1)
+    if (entry.isDirectory && depth > 0 && !SKIPPED.has(entry.name)) {
+      await collect(root, `${folder}${entry.name}/`, paths, depth - 1)
+    }
   }
 }
 
 async function describe(root: URL, path: string): Promise<Doc> {
   const source = await Deno.readTextFile(new URL(path, root))
-  const heading = /^#\s+(.+)$/m.exec(source)?.[1].replace(/[`*_]/g, '').trim()
-  const [top, room, name] = path.split('/')
+  const heading = /^#\s+(.+)$/m.exec(source)?.[1]
   return {
-    slug: path.replace(/\.md$/, '').replace(/^src\//, '').toLowerCase(),
+    slug: path.replace(/\.md$/, '').replace(/^(?:src|docs)\//, '').toLowerCase(),
     path,
-    title: heading ?? path,
-    group: top !== 'src'
-      ? 'The project'
-      : name === 'README.md'
-      ? 'The parts'
-      : room[0].toUpperCase() + room.slice(1),
+    title: heading === undefined ? path : plain(heading),
+    group: groupOf(path),
+  }
+}
+
+/** The shelf of a document, by its place in the project. */
+function groupOf(path: string): string {
+  const [top, room, name] = path.split('/')
+  switch (top) {
+    case 'src':
+      return name === 'README.md' ? 'The parts' : room[0].toUpperCase() + room.slice(1)
+    case 'docs':
+      return room === 'decisions' ? 'Decisions' : 'Guides'
+    case 'native':
+      return 'Virtual machines'
+    case 'benchmark':
+      return 'Measurements'
+    default:
+      return 'The project'
   }
 }
 

@@ -69,9 +69,9 @@ export function sayPhase({ phase, workers, reason, bootMs }: Isolation): string 
     case 'off':
       return 'This server was started without virtual machines (isolate: false), so the requests below answer 503.'
     case 'waiting':
-      return 'The machines are starting. The first start compiles the native library with cargo, which takes a minute or two; requests wait some seconds for it and are then told to come again.'
+      return 'The machines are starting. In a new checkout the server first compiles the native library with cargo, once.'
     case 'booting':
-      return 'A program is booting and warms up before its snapshot is taken; a request waits for it.'
+      return 'The handlers are loading.'
     case 'ready':
       return workers
         ? `No machine can run here, so worker processes run in their place: weaker, and every response says so. ${reason}`

@@ -4,6 +4,12 @@ import { findPlate, PLATES } from './plates.ts'
 import { siteOf } from './site.ts'
 import { readSources } from './source.ts'
 
+/** A page that a pager leads to. */
+export interface Neighbour {
+  readonly href: string
+  readonly name: string
+}
+
 /** What a page says of itself. */
 export interface PageOptions extends RenderOptions {
   /** Its address, which marks it in the menus. */
@@ -14,6 +20,9 @@ export interface PageOptions extends RenderOptions {
   readonly sources?: readonly string[]
   /** Scripts under /assets. */
   readonly scripts?: readonly string[]
+  /** The pages before and after it, where they are none of the tour's. */
+  readonly previous?: Neighbour
+  readonly next?: Neighbour
   /** What the page itself shows. */
   readonly data?: Readonly<Record<string, unknown>>
 }
@@ -44,8 +53,8 @@ export async function pageData(ctx: Context, options: PageOptions): Promise<Reco
       title: options.title ?? plate?.name ?? '',
       description: options.description,
       numeral: plate?.numeral,
-      previous,
-      next,
+      previous: options.previous ?? previous,
+      next: options.next ?? next,
       sources,
       requestId: ctx.state.requestId,
       scripts: options.scripts ?? [],

@@ -1,16 +1,10 @@
-/** The isolation page: calls the isolated routes, and shows what the machines did. */
+/** The isolation page: calls the isolated routes, and shows each answer beside its request and what it cost. */
 
-const TIMEOUT_MS = 30_000
-const POLL_MS = 1000
+const { ask, machines } = await import(new URL(`ask.js${new URL(import.meta.url).search}`, import.meta.url))
 
-const machines = document.getElementById('machines')
-const answer = document.getElementById('answer')
+const SHOWN = 1000
 const rows = document.querySelector('#runs tbody')
-const counts = {
-  '/isolated/counter': document.getElementById('count-isolated'),
-  '/isolated/here': document.getElementById('count-kept'),
-}
-let calling = null
+const calls = new Map()
 
 document.querySelector('.tries').addEventListener('click', (event) => {
   const link = event.target.closest('a[data-call]')
@@ -18,70 +12,44 @@ document.querySelector('.tries').addEventListener('click', (event) => {
   event.preventDefault()
   call(link)
 })
-addEventListener('pagehide', () => calling?.abort())
-follow(isStarting)
+addEventListener('pagehide', () => calls.forEach((own) => own.abort()))
+refresh()
 
-/** Sends the request of a link; another click gives it up. */
+/** Sends the request of a link; another click on it gives the first up. */
 async function call(link) {
-  calling?.abort()
-  const own = calling = new AbortController()
-  for (const other of document.querySelectorAll('.tries [aria-pressed]')) {
-    other.removeAttribute('aria-pressed')
-  }
-  link.setAttribute('aria-pressed', 'true')
-  const href = link.getAttribute('href')
-  const begin = performance.now()
-  const slow = setTimeout(() => {
-    answer.textContent = `Waiting for ${href}: a first request waits until its program has booted.`
-    follow(() => calling === own)
-  }, 700)
+  calls.get(link)?.abort()
+  const own = new AbortController()
+  calls.set(link, own)
+  const answer = answerOf(link)
+  answer.setAttribute('aria-busy', 'true')
   try {
-    const response = await fetch(href, {
-      headers: { accept: 'application/json' },
-      cache: 'no-store',
-      signal: AbortSignal.any([own.signal, AbortSignal.timeout(TIMEOUT_MS)]),
-    })
-    const body = await response.text()
-    const ms = (performance.now() - begin).toFixed(1)
-    answer.textContent = `${response.status} ${response.statusText}   (${ms} ms)\n\n${pretty(body)}`
-    if (response.ok && counts[href]) counts[href].textContent = JSON.parse(body).count
+    const { status, statusText, text, ms } = await ask(link.getAttribute('href'), own.signal)
+    answer.textContent = `${status} ${statusText}   (${ms.toFixed(1)} ms)\n\n${pretty(text)}`
   } catch (error) {
     if (own.signal.aborted) return
-    answer.textContent = error.name === 'TimeoutError'
-      ? `No answer in ${TIMEOUT_MS / 1000} seconds; the log of the server says what it does.`
-      : `The request failed: ${error.message}`
-  } finally {
-    clearTimeout(slow)
-    if (calling === own) calling = null
+    answer.textContent = `No answer: ${error.message}`
   }
+  answer.removeAttribute('aria-busy')
+  calls.delete(link)
   await refresh()
 }
 
-/** Asks for the state again and again while `goesOn`. */
-async function follow(goesOn) {
-  while (goesOn()) {
-    await refresh()
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
-  }
-}
-
-function isStarting() {
-  return ['waiting', 'booting'].includes(machines.dataset.phase)
+/** The place of a link's answer: right below the link. */
+function answerOf(link) {
+  const found = link.parentElement.querySelector('.answer')
+  if (found) return found
+  const answer = document.createElement('pre')
+  answer.className = 'answer'
+  answer.tabIndex = 0
+  answer.setAttribute('role', 'region')
+  answer.setAttribute('aria-live', 'polite')
+  answer.setAttribute('aria-label', `Answer of ${link.getAttribute('href')}`)
+  link.after(answer)
+  return answer
 }
 
 async function refresh() {
-  try {
-    const response = await fetch('/isolated/runs', { cache: 'no-store', signal: AbortSignal.timeout(5000) })
-    if (response.ok) show(await response.json())
-  } catch {
-    machines.textContent = 'The server does not answer.'
-  }
-}
-
-function show({ phase, text, runs }) {
-  machines.dataset.phase = phase
-  machines.classList.toggle('bad', phase === 'unavailable' || phase === 'off')
-  if (machines.textContent !== text) machines.textContent = text
+  const { runs } = await machines()
   if (runs.length > 0) rows.replaceChildren(...runs.map(toRow))
 }
 
@@ -107,6 +75,6 @@ function pretty(body) {
   try {
     return JSON.stringify(JSON.parse(body), null, 2)
   } catch {
-    return body.length > 1000 ? `${body.slice(0, 1000)}\n… ${body.length - 1000} characters more` : body
+    return body.length > SHOWN ? `${body.slice(0, SHOWN)}\n… ${body.length - SHOWN} characters more` : body
   }
 }

@@ -39,17 +39,11 @@ function toggleTheme() {
 
 let lastEtag = ''
 
-/** Sends the request of a link and shows the answer below its list. */
+/** Sends the request of a link and shows the answer right below the link. */
 async function tryRequest(link) {
-  const figure = link.closest('.tries').parentElement.querySelector('[data-answer]')
-  const output = figure.querySelector('.answer')
-  for (const other of link.closest('.tries').querySelectorAll('[aria-pressed]')) {
-    other.removeAttribute('aria-pressed')
-  }
-  link.setAttribute('aria-pressed', 'true')
+  const output = answerOf(link)
   const headers = JSON.parse((link.dataset.headers ?? '{}').replace('$etag', lastEtag.replaceAll('"', '\\"')))
   const begin = performance.now()
-  figure.hidden = false
   try {
     const response = await fetch(link.getAttribute('href'), {
       method: link.dataset.method ?? 'GET',
@@ -75,4 +69,17 @@ async function tryRequest(link) {
     output.textContent = `The request failed: ${error.message}`
   }
   output.scrollTop = 0
+}
+
+function answerOf(link) {
+  const found = link.parentElement.querySelector('.answer')
+  if (found) return found
+  const answer = document.createElement('pre')
+  answer.className = 'answer'
+  answer.tabIndex = 0
+  answer.setAttribute('role', 'region')
+  answer.setAttribute('aria-live', 'polite')
+  answer.setAttribute('aria-label', `Answer of ${link.getAttribute('href')}`)
+  link.after(answer)
+  return answer
 }

@@ -5,6 +5,7 @@ const spent = document.getElementById('spent')
 const failed = document.getElementById('failed')
 const page = document.getElementById('page')
 const markup = document.getElementById('markup')
+const root = document.documentElement
 let timer
 let latest = 0
 
@@ -35,6 +36,15 @@ function show({ html, error, ms }) {
   failed.querySelector('pre').textContent = error ?? ''
   spent.textContent = `${ms} ms to compile and render`
   if (error !== undefined) return
-  page.querySelector('iframe').srcdoc = html
+  preview(html)
   markup.querySelector('code').textContent = html
 }
+
+/** The frame takes the theme of the page: it has no style of its own. */
+function preview(html) {
+  const scheme = root.dataset.theme ?? 'light dark'
+  page.querySelector('iframe').srcdoc = `<!doctype html><meta name=color-scheme content="${scheme}">${html}`
+}
+
+new MutationObserver(() => preview(markup.querySelector('code').textContent))
+  .observe(root, { attributeFilter: ['data-theme'] })

@@ -8,7 +8,7 @@ export const GET: Handler = (ctx) => {
   return renderPage(ctx, 'isolated', {
     href: '/isolated',
     description:
-      'A handler that runs in a virtual machine, and a machine that forgets: after every request it is put back to its snapshot.',
+      'A handler runs in a virtual machine, and after every request Mayfly puts the machine back to its snapshot.',
     sources: [
       'routes/isolated/counter.ts',
       'routes/isolated/limits.ts',
@@ -17,21 +17,20 @@ export const GET: Handler = (ctx) => {
       'routes/_lib/isolation.ts',
       'views/isolated.dve',
     ],
-    scripts: ['isolated.js'],
+    scripts: ['pair.js', 'isolated.js'],
     data: {
-      phase: isolation.phase,
-      text: sayPhase(isolation),
+      isolation: { phase: isolation.phase, text: sayPhase(isolation) },
       runs: isolation.runs.toReversed(),
       calls: [
-        { href: '/isolated/counter', why: 'in a machine: 1, always' },
-        { href: '/isolated/here', why: 'in this process: it counts' },
-        { href: '/isolated/chance', why: 'chance is fresh' },
+        { href: '/isolated/counter', why: 'in a machine: always 1' },
+        { href: '/isolated/here', why: 'in this process: it counts on' },
+        { href: '/isolated/chance', why: 'random numbers are fresh' },
         { href: '/isolated/limits?try=loop', why: 'too long: 504' },
         { href: '/isolated/limits?try=memory', why: 'too much memory: 507' },
         { href: '/isolated/limits?try=output', why: 'too long an answer: 502' },
         { href: '/isolated/limits?try=exit', why: 'ends its program: 502' },
         { href: '/isolated/limits?try=throw', why: 'an error like any other: 500' },
-        { href: '/isolated/limits', why: 'and the next one is well' },
+        { href: '/isolated/limits', why: 'the next request finds a clean machine' },
       ],
     },
   })

@@ -95,6 +95,14 @@ Deno.test('the report and the chart name the machine, every row and what was ski
     assert(chart.includes(part), part)
   }
   assertEquals(chart.match(/<rect class="(?!page)/g)?.length, 3)
+  assertEquals([...chart.matchAll(/text-anchor="middle">([\d,]+)</g)].map(([, tick]) => tick), [
+    '0',
+    '200',
+    '400',
+    '600',
+    '800',
+    '1,000',
+  ])
 })
 
 Deno.test('toSettings reads the flags and refuses what it does not know', () => {

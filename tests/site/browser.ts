@@ -81,7 +81,7 @@ export async function openPage(stage: Stage, look: Look = LOOKS[0]): Promise<Wat
     colorScheme: look.scheme,
   })
   const page = await context.newPage()
-  page.setDefaultTimeout(10_000)
+  page.setDefaultTimeout(60_000)
   const faults: string[] = []
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') faults.push(`console: ${message.text()}`)

@@ -23,6 +23,10 @@ Deno.test({
       'the contents open and close by keyboard': contents,
       'the theme toggles and stays': theme,
       'requests to try show their answers': tries,
+      'an answer stands right below its request, on a phone too': answerPlace,
+      'docs have a list and contents that stay, a search, and neighbours': docs,
+      'the preview takes the theme of the page': previewTheme,
+      'the pair asks for the page, and says where there are no machines': pair,
       'the playground renders while you write, and shows errors': playground,
       'the guestbook keeps an entry and refuses a forged one': guestbook,
       'the rows of the streamed page arrive one by one': streaming,
@@ -65,6 +69,11 @@ async function problemsOf(stage: Stage, look: Look): Promise<string[]> {
 async function looksOf(page: Page): Promise<string[]> {
   const overflow = await page.evaluate(inPage.overflow)
   const faults = await page.evaluate(inPage.contrastFaults)
+  for (const block of await page.evaluate(inPage.escapedSources)) {
+    faults.push(`its source leaves its frame: ${block}`)
+  }
+  const widest = await page.evaluate(inPage.widestSource)
+  if (widest > 1) faults.push(`a line of source is ${widest} px wider than its frame`)
   return overflow > 0 ? [`it is ${overflow} px wider than the window`, ...faults] : faults
 }
 
@@ -161,11 +170,11 @@ async function tries(_t: Deno.TestContext, stage: Stage): Promise<void> {
   const { page } = watched
   const answer = async (path: string, index: number): Promise<string> => {
     if (new URL(page.url(), stage.origin).pathname !== path) await page.goto(path)
-    const output = page.locator('.answer')
-    await page.evaluate(inPage.empty, '.answer')
+    const own = `.tries > li:nth-child(${index + 1}) .answer`
+    if (await page.locator(own).count() > 0) await page.evaluate(inPage.empty, own)
     await page.locator('.tries a').nth(index).click()
-    await page.waitForFunction(inPage.says, { selector: '.answer', pattern: '.' })
-    return await output.innerText()
+    await page.waitForFunction(inPage.says, { selector: own, pattern: '.' })
+    return await page.locator(own).innerText()
   }
   assertMatch(await answer('/routing', 0), /^200 OK[^]*\{"user":"42"\}/)
   assertMatch(await answer('/routing', 7), /^405 [^]*allow: GET, HEAD, OPTIONS, PUT/)
@@ -184,6 +193,88 @@ async function tries(_t: Deno.TestContext, stage: Stage): Promise<void> {
   assertMatch(await answer('/middleware', 0), /^429 [^]*retry-after/)
   assertMatch(await answer('/errors', 0), /^418 [^]*application\/problem\+json/)
   assertMatch(await answer('/errors', 1), /^418 [^]*<!doctype html>/)
+}
+
+async function answerPlace(_t: Deno.TestContext, stage: Stage): Promise<void> {
+  for (const look of [LOOKS[0], LOOKS[2]]) {
+    await using watched = await openPage(stage, look)
+    const { page } = watched
+    for (const path of ['/routing', '/isolated']) {
+      await page.goto(path)
+      for (const index of [1, 3]) {
+        await page.locator('.tries a').nth(index - 1).click()
+        const selector = `.tries > li:nth-child(${index})`
+        await page.waitForFunction(inPage.says, { selector: `${selector} .answer`, pattern: '^\\d{3} ' })
+        const link = (await page.evaluate(inPage.placeOf, `${selector} a`))!
+        const answer = (await page.evaluate(inPage.placeOf, `${selector} .answer`))!
+        assert(Math.abs(answer.top - link.bottom) < 2, `${path}: ${answer.top - link.bottom} px below`)
+        assert(answer.top < look.height, `${path}: the answer begins at ${answer.top} of ${look.height}`)
+      }
+    }
+  }
+}
+
+async function docs(_t: Deno.TestContext, stage: Stage): Promise<void> {
+  await using wide = await openPage(stage)
+  const { page } = wide
+  await page.goto('/docs/isolate/readme')
+  await page.evaluate(inPage.scrollDown, 3000)
+  for (const selector of ['.docs-list', '.docs-toc']) {
+    const place = (await page.evaluate(inPage.placeOf, selector))!
+    assert(place.top >= 0 && place.bottom <= LOOKS[0].height + 1, `${selector}: ${JSON.stringify(place)}`)
+  }
+  await page.waitForFunction(inPage.hasAtLeast, { selector: '.docs-toc [data-read]', count: 1 })
+  await page.fill('.docs-list [type=search]', 'reset pages')
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/\/docs\/search\?q=reset/)
+  assertEquals(await page.title(), 'Search the docs · Mayfly')
+  await page.locator('.hits a').first().click()
+  await page.waitForURL(/\/docs\/.+#./)
+  await page.goto('/docs/isolate/readme')
+  const next = await page.locator('.pager .next .name').innerText()
+  await page.click('.pager .next')
+  await page.waitForFunction(inPage.says, { selector: 'title', pattern: '· Mayfly$' })
+  await page.locator('.prose h1', { hasText: next }).waitFor()
+  await using phone = await openPage(stage, LOOKS[2])
+  await phone.page.goto('/docs/isolate/readme')
+  await phone.page.evaluate(inPage.scrollDown, 3000)
+  assertEquals((await phone.page.evaluate(inPage.placeOf, '.on-page'))!.top, 0)
+  await phone.page.click('.on-page summary')
+  await phone.page.locator('.on-page a').nth(2).click()
+  assertEquals([...wide.faults, ...phone.faults], [])
+}
+
+async function previewTheme(_t: Deno.TestContext, stage: Stage): Promise<void> {
+  for (const look of LOOKS.slice(0, 2)) {
+    await using watched = await openPage(stage, look)
+    const { page } = watched
+    await page.goto('/templates')
+    const scheme = () => page.frames()[1].evaluate(inPage.schemeOf)
+    assertEquals(await scheme(), look.scheme)
+    const other = look.scheme === 'light' ? 'dark' : 'light'
+    await page.click('#theme')
+    await page.frameLocator('iframe').locator(`meta[content="${other}"]`).waitFor({ state: 'attached' })
+    assertEquals(await scheme(), other)
+    await page.reload()
+    assertEquals(await scheme(), other)
+  }
+}
+
+async function pair(_t: Deno.TestContext, stage: Stage): Promise<void> {
+  for (const look of [LOOKS[0], LOOKS[2]]) {
+    await using watched = await openPage(stage, look)
+    const { page } = watched
+    await page.goto('/')
+    const place = (await page.evaluate(inPage.placeOf, '.sides'))!
+    assert(place.bottom <= look.height, `the pair ends at ${place.bottom} of ${look.height}`)
+    assertMatch(await page.locator('#machines').innerText(), /without virtual machines/)
+    await page.click('[data-times="1"]')
+    await page.waitForFunction(inPage.says, {
+      selector: '[data-side="/isolated/here"] .count',
+      pattern: '^\\d+$',
+    })
+    assertEquals(await page.locator('.own .cost').innerText(), 'It answered 503')
+  }
 }
 
 async function playground(_t: Deno.TestContext, stage: Stage): Promise<void> {

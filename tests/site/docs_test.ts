@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from '@std/assert'
 import { toFileUrl } from '@std/path'
 import { groupDocs, listDocs, renderDoc } from '../../routes/_lib/docs.ts'
+import { searchDocs } from '../../routes/_lib/docs_search.ts'
 import { createSite } from '../../routes/_site.ts'
 
 async function withProject(run: (root: URL) => Promise<void>): Promise<void> {
@@ -40,7 +41,11 @@ Deno.test('listDocs finds the Markdown of the project, the top first', () =>
 Deno.test('renderDoc shows raw HTML as text and keeps only links that lead somewhere', () =>
   withProject(async (root) => {
     const docs = await listDocs(root)
-    const html = await renderDoc(root, docs[0], docs)
+    const { html, headings } = await renderDoc(root, docs[0], docs)
+    assertEquals(headings.map(({ id, text, depth }) => [id, text, depth]), [
+      ['twice', 'Twice', 2],
+      ['twice-1', 'Twice', 2],
+    ])
     assertStringIncludes(html, '&lt;script&gt;')
     assertEquals(html.match(/<img [^>]*>/g), ['<img src="/charts/packages.svg" alt="bars" loading="lazy">'])
     assertEquals(
@@ -54,8 +59,50 @@ Deno.test('renderDoc shows raw HTML as text and keeps only links that lead somew
     assertStringIncludes(html, '<h2 id="twice-1">')
     assertStringIncludes(html, '<span class="k">const</span> a = <span class="s">&quot;&lt;&quot;</span>')
     assertStringIncludes(html, '<td><code>x</code></td>')
-    assertStringIncludes(await renderDoc(root, docs[1], docs), '<a href="/docs/readme">up</a>')
+    assertStringIncludes((await renderDoc(root, docs[1], docs)).html, '<a href="/docs/readme">up</a>')
   }))
+
+Deno.test('the search finds sections that have all the words, headings first, and leads to their place', () =>
+  withProject(async (root) => {
+    await Deno.writeTextFile(
+      new URL('src/dve/deep/more.md', root),
+      'Twice in text.\n\n## Reset of pages\n\nA *reset* puts <b>pages</b> back.\n\n```ts\n# no heading\n```\n',
+    )
+    const docs = await listDocs(root)
+    const find = async (query: string) => (await searchDocs(root, docs, query)).map(({ href }) => href)
+    assertEquals(await find('RESET pages'), ['/docs/dve/deep/more#reset-of-pages'])
+    assertEquals(await find('twice'), ['/docs/readme#twice', '/docs/readme#twice-1', '/docs/dve/deep/more'])
+    assertEquals(await find('no heading'), ['/docs/dve/deep/more#reset-of-pages'])
+    assertEquals(await find('pages absent'), [])
+    assertEquals(await find('.*'), [])
+    assertEquals(await find('   '), [])
+    const [{ excerpt }] = await searchDocs(root, docs, 'reset')
+    assertEquals(excerpt.filter(({ isWord }) => isWord).map(({ text }) => text), ['reset'])
+    assertStringIncludes(excerpt.map(({ text }) => text).join(''), 'A reset puts <b>pages</b> back.')
+  }))
+
+Deno.test('a query is shown as text, and a long one is cut', async () => {
+  await using site = createSite({ production: true, isolate: false })
+  const ask = async (query: string) =>
+    await (await site.fetch(new Request(`http://localhost/docs/search?q=${encodeURIComponent(query)}`)))
+      .text()
+  const html = await ask('"><script>alert(1)</script>')
+  assert(!html.includes('<script>alert'))
+  assertStringIncludes(html, '0 sections have')
+  assertStringIncludes(await ask('a'.repeat(500)), `“${'a'.repeat(100)}”`)
+})
+
+Deno.test('a document leads to those before and after it, and the links of all lead somewhere', async () => {
+  await using site = createSite({ production: true, isolate: false })
+  const docs = await listDocs(new URL('../../', import.meta.url))
+  for (const [at, { slug }] of docs.entries()) {
+    const response = await site.fetch(new Request(`http://localhost/docs/${slug}`))
+    const html = await response.text()
+    assertEquals(response.status, 200, slug)
+    const neighbour = (rel: string) => new RegExp(`href="/docs/([^"]+)" rel="${rel}"`).exec(html)?.[1]
+    assertEquals([neighbour('prev'), neighbour('next')], [docs[at - 1]?.slug, docs[at + 1]?.slug], slug)
+  }
+})
 
 Deno.test('a chart is served with its own style allowed, and no other file', async () => {
   await using site = createSite({ production: true })

@@ -71,7 +71,10 @@ Deno.test('the playground works as a plain form and never runs what it shows', a
   await using site = createSite({ production: true })
   const body = new URLSearchParams({ template: '{{{ a }}}', data: '{"a":"<script>alert(1)</script>"}' })
   const html = await (await get(site, '/templates', { method: 'POST', body })).text()
-  assertStringIncludes(html, 'srcdoc="&lt;script&gt;alert(1)&lt;&#x2F;script&gt;"'.replaceAll('&#x2F;', '/'))
+  assertStringIncludes(
+    html,
+    '&quot;light dark&quot;&gt;&lt;script&gt;alert(1)&lt;&#x2F;script&gt;"'.replaceAll('&#x2F;', '/'),
+  )
   assert(!html.includes('<script>alert(1)'))
 })
 

@@ -58,6 +58,46 @@ export function spoil() {
   return new Promise((resolve) => picture.onerror = () => resolve(null))
 }
 
+/** Blocks of source whose lines leave their frame: what is wider than its block, and cannot be scrolled there. */
+export function escapedSources() {
+  return [...document.querySelectorAll('pre')].flatMap((block) => {
+    const { overflowX } = getComputedStyle(block)
+    const isCut = block.scrollWidth > block.clientWidth + 1 && !['auto', 'scroll'].includes(overflowX)
+    const frame = block.parentElement.getBoundingClientRect()
+    const isOut = block.getBoundingClientRect().right > frame.right + 1
+    return isCut || isOut ? [block.getAttribute('aria-label') ?? block.textContent.slice(0, 40)] : []
+  })
+}
+
+/** Whether lines of source are wrapped, not scrolled: none is wider than its block. */
+export function widestSource() {
+  return Math.max(
+    0,
+    ...[...document.querySelectorAll('.source[open] .code, .sample .code')].map((block) =>
+      block.scrollWidth - block.clientWidth
+    ),
+  )
+}
+
+/** Pixels from the top of the window to the element, and its height; undefined when it is not shown. */
+export function placeOf(selector) {
+  const element = document.querySelector(selector)
+  if (element === null || !element.checkVisibility()) return undefined
+  const { top, height } = element.getBoundingClientRect()
+  return { top, height, bottom: top + height }
+}
+
+/** Scrolls the window to `top`. */
+export function scrollDown(top) {
+  scrollTo(0, top)
+}
+
+/** Whether the preview's text is light on dark, and whether the page is dark. */
+export function schemeOf() {
+  const [r] = getComputedStyle(document.querySelector('h1')).color.match(/\d+/g)
+  return Number(r) > 128 ? 'dark' : 'light'
+}
+
 /** Whether the page is still being read. */
 export function readyState() {
   return document.readyState

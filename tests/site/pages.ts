@@ -9,7 +9,7 @@ export interface SitePage {
 
 /** Every page that a visitor can open from the menus. */
 export const PAGES: readonly SitePage[] = [
-  { path: '/', title: 'A web framework for Deno' },
+  { path: '/', title: 'A virtual machine for every request' },
   { path: '/routing', title: 'File routing' },
   { path: '/context', title: 'Context' },
   { path: '/templates', title: 'DVE templates' },
@@ -27,4 +27,5 @@ export const PAGES: readonly SitePage[] = [
   { path: '/benchmark', title: 'Benchmark' },
   { path: '/docs', title: 'Docs' },
   { path: '/docs/readme', title: 'Mayfly' },
+  { path: '/docs/search?q=reset', title: 'Search the docs' },
 ]
