@@ -46,6 +46,29 @@ Deno.test('structuredClone moves nothing when it fails', () => {
   assertEquals(buffer.byteLength, 2)
 })
 
+Deno.test('names of digests are written as the standard has them, usages are in its order, each once', async () => {
+  const { subtle } = surface.crypto
+  const key = await subtle.importKey('raw', new Uint8Array(4), { name: 'HMAC', hash: 'sha-384' }, false, [
+    ...['verify', 'sign', 'verify'] as KeyUsage[],
+  ])
+  assertEquals(key.algorithm, { name: 'HMAC', length: 32, hash: { name: 'SHA-384' } } as KeyAlgorithm)
+  assertEquals(key.usages, ['sign', 'verify'])
+})
+
+Deno.test('an HMAC key wants a digest that there is', async () => {
+  const tryHash = (more: object) =>
+    surface.crypto.subtle.importKey('raw', new Uint8Array(4), { name: 'HMAC', ...more }, false, ['sign'])
+  await assertRejects(() => tryHash({}), TypeError, 'no hash')
+  await assertRejects(() => tryHash({ hash: 'MD5' }), surface.DOMException, 'MD5')
+})
+
+Deno.test('a port is not sent through a port, and says which runtime does it', () => {
+  const { port1, port2 } = new surface.MessageChannel()
+  const { port1: other } = new surface.MessageChannel()
+  assertThrows(() => port1.postMessage(other, [other]), surface.DOMException, "runtime: 'deno'")
+  assertThrows(() => port1.postMessage(0, { transfer: [port2] }), surface.DOMException, "runtime: 'deno'")
+})
+
 Deno.test('functions and classes that are not there throw and name the runtime that has them', () => {
   const all = surface as unknown as Record<string, new () => object>
   for (const name of [...MISSING_FUNCTIONS, ...MISSING_CLASSES]) {
@@ -63,7 +86,12 @@ Deno.test('functions and classes that are not there throw and name the runtime t
 Deno.test('parts of interfaces that are not there throw the same', async () => {
   const key = {} as CryptoKey
   await assertRejects(
-    () => surface.crypto.subtle.sign('HMAC', key, new Uint8Array(1)),
+    () => surface.crypto.subtle.encrypt('AES-GCM', key, new Uint8Array(1)),
+    surface.DOMException,
+    "runtime: 'deno'",
+  )
+  await assertRejects(
+    () => surface.crypto.subtle.importKey('raw', new Uint8Array(16), 'AES-GCM', true, ['encrypt']),
     surface.DOMException,
     "runtime: 'deno'",
   )

@@ -228,14 +228,6 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     reason: 'core has no `node:crypto`',
   },
   {
-    name: 'jose',
-    runtime: 'core',
-    status: 500,
-    message:
-      "NotSupportedError: crypto.subtle.importKey is not there in the runtime 'core', want isolated = { runtime: 'den",
-    reason: 'core has of crypto.subtle only `digest`',
-  },
-  {
     name: 'jsonpath-plus',
     runtime: 'core',
     status: 500,
@@ -318,14 +310,6 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     reason: 'core has no `node:fs`',
   },
   {
-    name: 'react',
-    runtime: 'core',
-    status: 500,
-    message:
-      "NotSupportedError: MessageChannel is not there in the runtime 'core', want isolated = { runtime: 'deno' }",
-    reason: 'core has no MessageChannel',
-  },
-  {
     name: 'shiki',
     runtime: 'core',
     status: 500,
@@ -345,14 +329,6 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     status: 500,
     message: "import 'node:fs': the runtime 'core' has no node:fs, want isolated = { runtime: 'deno' }",
     reason: 'core has no `node:fs`',
-  },
-  {
-    name: 'stripe',
-    runtime: 'core',
-    status: 500,
-    message:
-      "NotSupportedError: crypto.subtle.importKey is not there in the runtime 'core', want isolated = { runtime: 'den",
-    reason: 'core has of crypto.subtle only `digest`',
   },
   {
     name: 'turndown',

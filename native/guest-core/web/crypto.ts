@@ -1,5 +1,7 @@
-/** Random values and digests. https://w3c.github.io/webcrypto/ */
+/** Random values, digests and HMAC. https://w3c.github.io/webcrypto/ */
+import { CryptoKey } from './crypto_key.ts'
 import { DOMException } from './dom_exception.ts'
+import { exportHmac, generateHmac, importHmac, signHmac, toWanted, verifyHmac } from './hmac.ts'
 import { host } from './host.ts'
 import { refuse } from './missing.ts'
 import { expose, isBufferSource, need, toText, viewBytes } from './webidl.ts'
@@ -18,7 +20,7 @@ const tagOf = Object.getOwnPropertyDescriptor(
 )!.get!
 const HEX = '0123456789abcdef'
 
-/** Digests; what needs keys is left to the other runtime. */
+/** Digests and HMAC; other keys are left to the other runtime. */
 export class SubtleCrypto {
   constructor(key?: unknown) {
     if (key !== KEY) throw new TypeError('Illegal constructor: SubtleCrypto')
@@ -27,24 +29,51 @@ export class SubtleCrypto {
   // deno-lint-ignore require-await
   async digest(algorithm: unknown, data: unknown): Promise<ArrayBuffer> {
     need(arguments.length, 2, 'SubtleCrypto.digest')
-    const name = toText(algorithm !== null && typeof algorithm === 'object' ? toName(algorithm) : algorithm)
-    const known = name.toUpperCase()
-    if (!DIGESTS.has(known)) {
-      throw new DOMException(`Unrecognized algorithm name: ${name}`, 'NotSupportedError')
-    }
-    if (!isBufferSource(data)) {
-      throw new TypeError('Cannot digest what is neither an ArrayBuffer nor a view of one')
-    }
-    return host.digest(known, viewBytes(data)).buffer
+    const known = toDigest(algorithm)
+    return host.digest(known, toBytes(data, 'digest')).buffer
+  }
+
+  // deno-lint-ignore require-await
+  async importKey(
+    format: unknown,
+    data: unknown,
+    algorithm: unknown,
+    extractable: unknown,
+    usages: unknown,
+  ): Promise<CryptoKey> {
+    need(arguments.length, 5, 'SubtleCrypto.importKey')
+    const wanted = toWanted(toHmac('importKey', algorithm), extractable, toUsages(usages), toDigest)
+    return importHmac(toText(format), data, wanted)
+  }
+
+  // deno-lint-ignore require-await
+  async generateKey(algorithm: unknown, extractable: unknown, usages: unknown): Promise<CryptoKey> {
+    need(arguments.length, 3, 'SubtleCrypto.generateKey')
+    return generateHmac(toWanted(toHmac('generateKey', algorithm), extractable, toUsages(usages), toDigest))
+  }
+
+  // deno-lint-ignore require-await
+  async exportKey(format: unknown, key: unknown): Promise<ArrayBuffer | Record<string, unknown>> {
+    need(arguments.length, 2, 'SubtleCrypto.exportKey')
+    return exportHmac(toText(format), toKey(key))
+  }
+
+  // deno-lint-ignore require-await
+  async sign(algorithm: unknown, key: unknown, data: unknown): Promise<ArrayBuffer> {
+    need(arguments.length, 3, 'SubtleCrypto.sign')
+    toHmac('sign', algorithm)
+    return signHmac(toKey(key, 'sign'), toBytes(data, 'sign')).buffer
+  }
+
+  // deno-lint-ignore require-await
+  async verify(algorithm: unknown, key: unknown, signature: unknown, data: unknown): Promise<boolean> {
+    need(arguments.length, 4, 'SubtleCrypto.verify')
+    toHmac('verify', algorithm)
+    return verifyHmac(toKey(key, 'verify'), toBytes(signature, 'verify'), toBytes(data, 'verify'))
   }
 }
 
-for (
-  const name of [
-    ...['encrypt', 'decrypt', 'sign', 'verify', 'deriveBits', 'deriveKey', 'importKey', 'exportKey'],
-    ...['generateKey', 'wrapKey', 'unwrapKey'],
-  ]
-) {
+for (const name of ['encrypt', 'decrypt', 'deriveBits', 'deriveKey', 'wrapKey', 'unwrapKey']) {
   const method = {
     [name]() {
       return Promise.reject(refuse(`crypto.subtle.${name}`))
@@ -98,8 +127,40 @@ expose(Crypto, 'Crypto')
 
 export const crypto = new Crypto(KEY)
 
-function toName(algorithm: object): unknown {
+/** The name of a digest, as the standard writes it. */
+function toDigest(algorithm: unknown): string {
+  const name = nameOf(algorithm)
+  const known = name.toUpperCase()
+  if (DIGESTS.has(known)) return known
+  throw new DOMException(`Unrecognized algorithm name: ${name}`, 'NotSupportedError')
+}
+
+/** An algorithm that is HMAC. */
+function toHmac(what: string, algorithm: unknown): object {
+  const name = nameOf(algorithm)
+  if (name.toUpperCase() !== 'HMAC') throw refuse(`crypto.subtle.${what} with ${name}`)
+  return Object(algorithm)
+}
+
+function nameOf(algorithm: unknown): string {
+  if (algorithm === null || typeof algorithm !== 'object') return toText(algorithm)
   const { name } = algorithm as { name?: unknown }
   if (name === undefined) throw new TypeError('Cannot choose an algorithm: it has no name')
-  return name
+  return toText(name)
+}
+
+function toUsages(usages: unknown): string[] {
+  return [...usages as Iterable<unknown>].map(toText)
+}
+
+/** A key, which may be used so. */
+function toKey(key: unknown, usage?: string): CryptoKey {
+  if (!(key instanceof CryptoKey)) throw new TypeError('Cannot use what is no CryptoKey')
+  if (usage === undefined || key.usages.includes(usage)) return key
+  throw new DOMException(`Cannot ${usage} with a key that is not for it`, 'InvalidAccessError')
+}
+
+function toBytes(data: unknown, what: string): Uint8Array<ArrayBuffer> {
+  if (isBufferSource(data)) return viewBytes(data)
+  throw new TypeError(`Cannot ${what} what is neither an ArrayBuffer nor a view of one`)
 }

@@ -5,6 +5,7 @@ import { Blob, File } from './blob.ts'
 import { encodeText } from './bytes.ts'
 import { createConsole } from './console.ts'
 import { Crypto, crypto, SubtleCrypto } from './crypto.ts'
+import { CryptoKey } from './crypto_key.ts'
 import { DOMException } from './dom_exception.ts'
 import { CustomEvent, Event } from './event.ts'
 import { EventTarget } from './event_target.ts'
@@ -13,6 +14,7 @@ import { Headers } from './headers.ts'
 import { host } from './host.ts'
 import { registerView } from './inspect.ts'
 import { createIntl } from './intl.ts'
+import { MessageChannel, MessageEvent, MessagePort } from './message_channel.ts'
 import { missingGlobals } from './missing.ts'
 import { Performance, performance, PerformanceEntry } from './performance.ts'
 import { ReadableStream, ReadableStreamDefaultReader } from './readable_stream.ts'
@@ -40,6 +42,7 @@ const CLASSES = {
   AbortSignal,
   Blob,
   Crypto,
+  CryptoKey,
   CustomEvent,
   DOMException,
   Event,
@@ -47,6 +50,9 @@ const CLASSES = {
   File,
   FormData,
   Headers,
+  MessageChannel,
+  MessageEvent,
+  MessagePort,
   Performance,
   PerformanceEntry,
   ReadableStream,

@@ -9,11 +9,11 @@ export const MISSING_FUNCTIONS = [
 
 /** Classes that throw when they are constructed. */
 export const MISSING_CLASSES = [
-  ...['WebSocket', 'EventSource', 'Worker', 'MessageChannel', 'BroadcastChannel'],
+  ...['WebSocket', 'EventSource', 'Worker', 'BroadcastChannel'],
   ...['CompressionStream', 'DecompressionStream', 'TransformStream', 'WritableStream'],
   ...['TextDecoderStream', 'TextEncoderStream', 'ByteLengthQueuingStrategy', 'CountQueuingStrategy'],
-  ...['FileReader', 'URLPattern', 'PerformanceObserver', 'ErrorEvent', 'MessageEvent', 'CloseEvent'],
-  ...['ProgressEvent', 'PromiseRejectionEvent', 'ImageData', 'CryptoKey'],
+  ...['FileReader', 'URLPattern', 'PerformanceObserver', 'ErrorEvent', 'CloseEvent'],
+  ...['ProgressEvent', 'PromiseRejectionEvent', 'ImageData'],
 ] as const
 
 /** What the modules of Node's packages find beside the globals. */
@@ -26,7 +26,7 @@ export const COMMON_JS = ['require', 'module', 'exports', '__dirname', '__filena
 export const MISSING_OBJECTS: ReadonlySet<string> = new Set([
   ...['Deno', 'process', 'Buffer', 'global', ...COMMON_JS],
   ...['WebAssembly', 'Temporal', 'localStorage', 'sessionStorage', 'caches', 'navigator', 'location'],
-  ...['Storage', 'Cache', 'CacheStorage', 'Navigator', 'Location', 'Lock', 'LockManager', 'MessagePort'],
+  ...['Storage', 'Cache', 'CacheStorage', 'Navigator', 'Location', 'Lock', 'LockManager'],
   ...['WritableStreamDefaultController', 'WritableStreamDefaultWriter', 'TransformStreamDefaultController'],
   ...['ReadableByteStreamController', 'ReadableStreamBYOBReader', 'ReadableStreamBYOBRequest'],
   ...['PerformanceMark', 'PerformanceMeasure', 'PerformanceObserverEntryList', 'QuotaExceededError'],

@@ -2,9 +2,11 @@
 import { BODIES } from './bodies.ts'
 import type { Cases } from './case.ts'
 import { CLONES } from './clones.ts'
+import { CRYPTO } from './crypto.ts'
 import { ENCODING } from './encoding.ts'
 import { EVENTS } from './events.ts'
 import { HEADERS } from './headers.ts'
+import { MESSAGES } from './messages.ts'
 import { REQUESTS } from './requests.ts'
 import { STREAMS } from './streams.ts'
 import { TIMERS } from './timers.ts'
@@ -20,4 +22,6 @@ export const CASES: Cases = {
   ...EVENTS,
   ...TIMERS,
   ...CLONES,
+  ...CRYPTO,
+  ...MESSAGES,
 }
