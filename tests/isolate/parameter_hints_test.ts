@@ -1,11 +1,11 @@
 import { assert, assertEquals } from '@std/assert'
-import { findParameters, sampleValue } from '../../src/isolate/warm/parameter_hints.ts'
+import { findParameters, sampleParameter } from '../../src/isolate/hints/parameter_hints.ts'
 import { CLIENTS } from '../../src/isolate/warm/warmup_clients.ts'
 
 /** What each client of the warm-up, and the probe, give a parameter. */
 function samples(source: string, name: string): string[] {
   const parameters = findParameters(source)
-  return [...CLIENTS.keys(), CLIENTS.length].map((turn) => sampleValue(parameters, name, turn, 'text'))
+  return [...CLIENTS.keys(), -1].map((turn) => sampleParameter(parameters, name, turn, 'text'))
 }
 
 Deno.test('a parameter has the kind that the source shows, else that of its name', () => {
@@ -26,7 +26,7 @@ Deno.test('values that stand in the source are asked for, by one client each', (
     const b = ctx.get.query("by") ?? 'name'; if (ctx.get.query("by") !== "size") return
     const c = ctx.get.query('parts') ?? 10`
   assertEquals(samples(source, 'locale').slice(1, 4), ['en-US', 'de', 'de'])
-  assertEquals(samples(source, 'by'), ['text', 'text', 'size', 'name', 'text', 'text'])
+  assertEquals(samples(source, 'by'), ['text', 'text', 'size', 'name', 'name', 'text'])
   assertEquals(samples(source, 'parts'), ['9', '27', '6', '10', '62', '5'])
 })
 

@@ -1,5 +1,5 @@
 import { assertEquals } from '@std/assert'
-import { findHints } from '../../src/isolate/warm/request_hints.ts'
+import { findHints } from '../../src/isolate/hints/request_hints.ts'
 
 const queries: [source: string, names: string[]][] = [
   ['', []],
@@ -24,14 +24,28 @@ Deno.test('query parameters are 16 at most', () => {
   assertEquals(findHints(source).query.length, 16)
 })
 
-Deno.test('a form is for who reads a body of any kind', () => {
-  const takesForms = (source: string) => findHints(source).form
-  assertEquals(['await ctx.get.body()', 'get.formData()', 'c.req.parseBody()'].map(takesForms), [
-    true,
-    true,
-    true,
-  ])
-  assertEquals(['await ctx.get.json()', 'ctx.body', 'everybody()'].map(takesForms), [false, false, false])
+const takenApart: [source: string, names: string[]][] = [
+  ["const { a, b: c, 'd': e, f = 'x', ...rest } = ctx.get.query()", ['a', 'b', 'd', 'f']],
+  ["const [w, h] = ['width', 'height'].map((name) => Number(ctx.get.query(name)))", ['width', 'height']],
+  ['({ query }) => query.done === 1 && req.query.page && query.toString()', ['done', 'page']],
+  ['const all = ctx.get.query()', []],
+]
+for (const [source, names] of takenApart) {
+  Deno.test(`query parameters that are taken apart: ${source}`, () => {
+    assertEquals(findHints(source).query, names)
+  })
+}
+
+Deno.test('a name tells what its parameter holds, whatever the parameter went through', () => {
+  const source = `const TEXTS = { en: 'a', de: 'b' }
+    const { rate, years, theme = 'light', lang } = ctx.get.query()
+    f(new Decimal(rate), Number(years), TEXTS[lang], theme === 'dark')`
+  const { parameters } = findHints(source)
+  assertEquals(['rate', 'years'].map((name) => parameters.get(name)?.format), ['number', 'number'])
+  assertEquals(['lang', 'theme'].map((name) => parameters.get(name)?.literals), [['en', 'de'], [
+    'light',
+    'dark',
+  ]])
 })
 
 Deno.test('routes of an app are those whose path stands there, each once, 16 at most', () => {

@@ -16,7 +16,7 @@ import {
   type ResolvedIsolateOptions,
   resolveIsolateOptions,
 } from './options.ts'
-import { findHints, type RequestHints } from '../warm/request_hints.ts'
+import { findHints, type RequestHints } from '../hints/request_hints.ts'
 import { createStackMapper, type StackMapper } from './stack.ts'
 import {
   planProbes,
@@ -167,7 +167,7 @@ async function readMember(
     const given = resolveIsolateOptions(route.file, value, defaults)
     const options = { ...given, warmup: await readWarmup(route, given) }
     planWarmup(route.file, route.pattern, toTargets(route, 0), options.warmup)
-    return { route, options, hints: findHints(source) }
+    return { route, options, hints: findHints(source, route.path.endsWith('x')) }
   } catch (error) {
     return { route, error: error as Error }
   }

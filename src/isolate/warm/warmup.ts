@@ -2,9 +2,10 @@
 import { type HeaderPairs, type RequestHead, WARMUP_HEADER } from '../wire/message.ts'
 import { DEFAULT_WARMUP } from '../plan/options.ts'
 import { matchPath, sampleAppPath } from './path_pattern.ts'
-import { sampleValue } from './parameter_hints.ts'
+import { sampleBody } from '../hints/sample_body.ts'
+import { sampleParameter } from '../hints/parameter_hints.ts'
 import { createSeed, encodeRequest } from '../wire/request_frame.ts'
-import { type HintedRoute, NO_HINTS, type RequestHints } from './request_hints.ts'
+import { type HintedRoute, NO_HINTS, type RequestHints } from '../hints/request_hints.ts'
 import { describeShape } from './request_shape.ts'
 import type { Body } from './warmup_body.ts'
 import { type Client, CLIENTS, PROBE_CLIENT } from './warmup_clients.ts'
@@ -36,7 +37,14 @@ const TRIED_SHAPES = 4
 /** Routes of an app that are probed. */
 const PROBED_ROUTES = 3
 const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
-const FORM = 'application/x-www-form-urlencoded;charset=UTF-8'
+/** Rounds of all clients where the file tells of bodies or parameters: of either there are several. */
+const ROUNDS = 2
+/** The turn of the probe. */
+const PROBE = -1
+/** Of a path's parameter in the rounds after the first, as tables often count. */
+const SMALL_IDS: readonly string[] = ['1', '2', '3', '7']
+/** For who looks at the query as a text. */
+const SEARCH = 'id=927687&list[]=1&list[]=gr%C3%BC%C3%9Fe&a[b][c]=warm+up&x.y=3&flag'
 
 /** How often each handler runs, or what it is asked. */
 export type WarmupChoice = number | readonly WarmupRequest[]
@@ -44,7 +52,7 @@ export type WarmupChoice = number | readonly WarmupRequest[]
 /**
  * The warm-up of one route: requests as several clients send them, marked by `x-mayfly-warmup: 1`. Requests of the user's
  * run {@link DEFAULT_WARMUP} times in all for each handler; without any, each handler gets requests for a path of the
- * pattern, three of four with a query as `hints` has it, and with a small JSON object, or a form, where its method has a body; an app
+ * pattern, three of four with a query as `hints` has it, and with a body as `hints` has it, else a small JSON object, where its method has one; an app
  * is asked for its mount and for the routes that `hints` names. Throws `TypeError` for a request that no handler takes.
  */
 export function planWarmup(
@@ -58,8 +66,8 @@ export function planWarmup(
     return targets.flatMap((target) => {
       const routes = routesOf(target, hints)
       const frames = routes.flatMap((route) => {
-        const sample = (client: Client) => toSample(pattern, route, hints, client)
-        return toFrames(pattern, target, sample, Math.ceil(warmup / routes.length))
+        const sample = (client: Client, turn: number) => toSample(pattern, route, hints, client, turn)
+        return toFrames(pattern, target, sample, Math.ceil(warmup / routes.length), roundsOf(route, hints))
       })
       return tryFewer(frames)
     })
@@ -101,7 +109,7 @@ export function planProbes(
   })
   return targets.flatMap((target) => {
     const samples = routesOf(target, hints).slice(0, PROBED_ROUTES).map((route) =>
-      toSample(pattern, route, hints, PROBE_CLIENT)
+      toSample(pattern, route, hints, PROBE_CLIENT, PROBE)
     )
     const own = chosen.findLast((entry) => entry.target === target)
     const requests = own === undefined ? samples : [...samples, own.request]
@@ -117,29 +125,39 @@ function routesOf({ method }: WarmupTarget, { routes }: RequestHints): readonly 
   return [own, ...routes.filter(({ method, path }) => path !== '/' || (method ?? 'GET') !== 'GET')]
 }
 
+/** How often each client comes with other values: once where there is nothing to tell them by. */
+function roundsOf({ method, path }: HintedRoute, { query, bodies, search }: RequestHints): number {
+  const hasBody = bodies.length > 0 && method !== null && WITH_BODY.has(method)
+  return hasBody || query.length > 0 || search || /[:*]/.test(path) ? ROUNDS : 1
+}
+
 /** What a client asks for whose requests the user did not choose. */
 function toSample(
   pattern: string,
-  { method, path: route }: HintedRoute,
+  route: HintedRoute,
   hints: RequestHints,
-  client: Client,
+  { id, value }: Client,
+  turn: number,
 ): WarmupRequest {
-  const { id, value, form } = client
-  const chosen = method ?? 'GET'
-  const path = sampleAppPath(pattern, route, id)
-  const headers = form && hints.form ? { headers: { 'content-type': FORM } } : {}
+  const method = route.method ?? 'GET'
+  const own = turn < CLIENTS.length ? id : SMALL_IDS[turn % SMALL_IDS.length]
+  const path = sampleAppPath(pattern, route.path, own)
+  const body = sampleBody({ ...route, method }, hints, turn) ??
+    (WITH_BODY.has(method) ? { body: { id } } : {})
   return {
-    method: chosen,
-    path: value === undefined ? path : `${path}?${toQuery(hints, CLIENTS.indexOf(client), value)}`,
-    ...(WITH_BODY.has(chosen) ? { ...headers, body: { id } } : {}),
+    method,
+    path: value === undefined ? path : `${path}?${toQuery(hints, turn, value)}`,
+    ...(method === 'GET' || method === 'HEAD' ? {} : body),
   }
 }
 
-/** The query of client `turn`; the probe's is after all of them. */
-function toQuery({ query, parameters }: RequestHints, turn: number, value: string): URLSearchParams {
+/** The query of request `turn`. */
+function toQuery({ query, parameters, search }: RequestHints, turn: number, value: string): string {
+  if (search && query.length === 0 && turn >= CLIENTS.length) return SEARCH
   const asked = query.length === 0 ? ['id'] : query
-  const own = turn === -1 ? CLIENTS.length : turn
-  return new URLSearchParams(asked.map((name) => [name, sampleValue(parameters, name, own, value)]))
+  return String(
+    new URLSearchParams(asked.map((name) => [name, sampleParameter(parameters, name, turn, value)])),
+  )
 }
 
 function findTarget(
@@ -161,19 +179,22 @@ function findTarget(
   )
 }
 
-/** Frames that run `count` times in all, as each client sends the request. */
+/** Frames that run `count` times in all, as each client sends the request, `rounds` times. */
 function toFrames(
   pattern: string,
   { handler }: WarmupTarget,
-  requestOf: (client: Client) => WarmupRequest,
+  requestOf: (client: Client, turn: number) => WarmupRequest,
   count: number,
+  rounds = 1,
 ): Warmup[] {
   const frames: Warmup[] = []
-  for (const [index, client] of CLIENTS.entries()) {
-    const share = Math.floor((count + CLIENTS.length - 1 - index) / CLIENTS.length)
+  const turns = CLIENTS.length * rounds
+  for (let turn = 0; turn < turns; turn++) {
+    const share = Math.floor((count + turns - 1 - turn) / turns)
     if (share === 0) continue
-    const request = requestOf(client)
-    const tried = index === 0 ? describeShape(entryShape(request, pattern)) : null
+    const client = CLIENTS[turn % CLIENTS.length]
+    const request = requestOf(client, turn)
+    const tried = turn === 0 ? describeShape(entryShape(request, pattern)) : null
     frames.push({ handler, frame: toFrame(pattern, handler, client, request), count: share, tried })
   }
   return frames

@@ -18,8 +18,6 @@ export interface Client {
    * request with other text, for three exits and three times the reset.
    */
   readonly value?: string
-  /** It sends forms to who takes them, where the user chose no body. */
-  readonly form?: true
   /** What middleware before the handler left. */
   readonly left?: Pick<RequestHead, 'state' | 'pending'>
 }
@@ -65,7 +63,6 @@ export const CLIENTS: readonly Client[] = [
     remote: true,
     id: '9276870',
     value: 'grüße warmup',
-    form: true,
     left: { pending: LEFT_HEADERS },
   },
   {

@@ -1,4 +1,11 @@
 /** What a handler's source tells of the requests that it takes, for warm-up requests only. */
+import { type BodyHint, findBodies } from './body_hints.ts'
+import { findByteSamples } from './byte_samples.ts'
+import { findFacts } from './facts.ts'
+import { findQueryNames } from './query_hints.ts'
+import { findTextKinds } from './text_kinds.ts'
+import type { TextKind } from './text_samples.ts'
+import { LONGEST_SOURCE, toTokens } from './tokens.ts'
 import { findParameters, type ParameterHint } from './parameter_hints.ts'
 
 /** Hints of one route file. */
@@ -7,8 +14,14 @@ export interface RequestHints {
   readonly query: readonly string[]
   /** What is known of their values, by name. */
   readonly parameters: ReadonlyMap<string, ParameterHint>
-  /** It reads bodies in a way that takes forms. */
-  readonly form: boolean
+  /** It looks at the query as a text of its own. */
+  readonly search: boolean
+  /** Bodies that it reads. */
+  readonly bodies: readonly BodyHint[]
+  /** Kinds of text that it works on; never empty. */
+  readonly texts: readonly TextKind[]
+  /** Files that it may read as bytes, base64. */
+  readonly bytes: readonly string[]
   /** Routes that an app registers by a path that stands there, each once, 16 at most: `app.get('/users/:id')`. */
   readonly routes: readonly HintedRoute[]
 }
@@ -24,26 +37,28 @@ export interface HintedRoute {
 export const NO_HINTS: RequestHints = {
   query: [],
   parameters: new Map(),
-  form: false,
+  search: false,
+  bodies: [],
+  texts: ['prose'],
+  bytes: [],
   routes: [],
 }
 
-/** `ctx.get.query('name')`, `url.searchParams.get('name')` and the like. */
-const QUERY = /\b(?:quer(?:y|ies)|searchParams\s*\.\s*(?:get|getAll|has))\(\s*(['"`])([\w.[\]-]{1,64})\1/g
-const FORM = /\.\s*(?:body|formData|parseBody)\(/
 const ROUTE = /\.\s*(get|post|put|patch|delete|all)\(\s*(['"`])(\/[^'"`\s\\$]{0,200})\2/gi
 const MOST = 16
 
-/** Looks at the text of a route file alone: a miss costs time in a first request, no more. */
-export function findHints(source: string): RequestHints {
-  const names = new Set<string>()
-  for (const [, , name] of source.matchAll(QUERY)) {
-    if (names.size < MOST) names.add(name)
-  }
+/** Looks at the text of a route file alone: a miss costs time in a first request, no more. Takes time that grows with its length. */
+export function findHints(text: string, jsx = false): RequestHints {
+  const source = text.slice(0, LONGEST_SOURCE)
+  const tokens = toTokens(source, jsx)
+  const facts = findFacts(tokens)
   return {
-    query: [...names],
-    parameters: findParameters(source),
-    form: FORM.test(source),
+    query: findQueryNames(tokens),
+    parameters: findParameters(source, facts),
+    search: tokens.list.some(({ kind, text }) => kind === 'name' && text === 'search'),
+    bodies: findBodies(tokens, facts),
+    texts: findTextKinds(tokens),
+    bytes: findByteSamples(tokens),
     routes: findRoutes(source),
   }
 }

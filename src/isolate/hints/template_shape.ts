@@ -1,0 +1,53 @@
+/** What a template that stands in the source shows: `{{#each people}}{{name}}{{/each}}`, `<% for (const p of people) %>`, `{count, plural, ...}`. */
+import { ANY, type MemberShape, type Shape } from './shape.ts'
+import type { Tokens } from './tokens.ts'
+
+/** A block over a list, in the languages that there are. */
+const LIST =
+  /(?:\{\{~?#each|\{\{[#^]|\beach \w{1,40} in|\bfor (?:\w{1,40}(?:, ?\w{1,40})?|\((?:const|let|var) \w{1,40}) (?:in|of))\s?([a-z_]\w{0,40})/gi
+/** A value: between braces, or in a tag. */
+const VALUE = /(?:\{\{\{?[&-]? ?|\{|<%[=-] ?|#\{|!\{|@\{)([a-z_][\w.]{0,60})/gi
+/** An object: `{{#with address}}`. */
+const WITHIN = /\{\{~?#with ([a-z_]\w{0,40})/gi
+const WORDS: ReadonlySet<string> = new Set(
+  'if else each with end for unless include partial block extends set macro endmacro endif endfor endblock this true false null let const var it locals loop index forloop default assign case when'
+    .split(' '),
+)
+const MOST_NAMES = 24
+
+/** The names that templates of the text ask for; undefined if there is none. What is in a list is not told from what is beside it. */
+export function findTemplateShape({ list }: Tokens): Shape | undefined {
+  const lists = new Set<string>()
+  const objects = new Set<string>()
+  const names = new Set<string>()
+  for (const { kind, text } of list) {
+    if (kind !== 'text' && kind !== 'template') continue
+    if (!/\{|<%|\beach /.test(text)) continue
+    for (const [, name] of text.matchAll(LIST)) {
+      if (!WORDS.has(name) && lists.size < MOST_NAMES) lists.add(name)
+    }
+    for (const [, path] of text.matchAll(VALUE)) {
+      const parts = path.split('.').filter((part) => !WORDS.has(part))
+      const name = parts.at(-1)
+      if (name !== undefined && names.size < MOST_NAMES) names.add(name)
+      // `person.address.city`
+      if (parts.length > 2 && objects.size < MOST_NAMES) objects.add(parts.at(-2)!)
+    }
+    for (const [, name] of text.matchAll(WITHIN)) if (objects.size < MOST_NAMES) objects.add(name)
+  }
+  if (lists.size === 0 && names.size === 0) return undefined
+  const member = (shape: Shape): MemberShape => ({ shape, optional: false })
+  const plain = [...names].filter((name) => !lists.has(name) && !objects.has(name))
+    .map((name) => [name, member(ANY)] as const)
+  const inner: Shape = { kind: 'object', members: new Map(plain) }
+  const values = [...plain, ...[...objects].map((name) => [name, member(inner)] as const)]
+  const item: Shape = { kind: 'object', members: new Map([...COMMON, ...values]) }
+  const blocks = [...lists].map((name) => [name, member({ kind: 'list', item })] as const)
+  return { kind: 'object', members: new Map([...values, ...blocks]) }
+}
+
+/** What things in lists are often made of. */
+const COMMON: readonly (readonly [string, MemberShape])[] = ['id', 'name', 'title'].map((name) => [
+  name,
+  { shape: ANY, optional: false },
+])
