@@ -41,4 +41,9 @@ export const GATE_FILES = [
 ] as const
 
 /** What runs in virtual machines; the rest of the tests runs beside it. */
-export const MACHINE_FILES = ['tests/isolated', 'tests/isolate_ffi', 'tests/packages'] as const
+export const MACHINE_FILES = [
+  'tests/isolated',
+  'tests/isolate_ffi',
+  'tests/packages',
+  'tests/sandbox',
+] as const

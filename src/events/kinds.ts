@@ -96,6 +96,31 @@ export interface IsolateMetadata {
   readonly reason?: string
 }
 
+/** Something that happened to a program of a sandbox. Micros are microseconds. */
+export interface SandboxMetadata {
+  /** The program, by the name that it was given; absent for a run of code without one. */
+  readonly name?: string
+  readonly version?: string
+  /** What runs it. */
+  readonly runtime: 'deno' | 'core'
+  /** It has a snapshot of its own. */
+  readonly warm?: boolean
+  readonly queueMicros?: number
+  readonly runMicros?: number
+  readonly resetMicros?: number
+  readonly exits?: number
+  readonly dirtyPages?: number
+  /** Of `sandbox:ready`: milliseconds until its snapshot took calls. */
+  readonly bootMs?: number
+  /** The limit that was met, in the unit of the option that `reason` names; of `sandbox:rejected` the queue's. */
+  readonly limit?: number
+  /** The system call that was refused, and how often it was in the one run. */
+  readonly call?: string
+  readonly times?: number
+  /** The option whose limit was met, or words. */
+  readonly reason?: string
+}
+
 /** No virtual machine can run, and what isolated routes do instead. */
 export interface UnavailableMetadata {
   /** Its message says why, and how to mend it. */
@@ -145,6 +170,17 @@ export interface LifecycleEventMap {
   'isolate:rejected': IsolateMetadata
   'isolate:denied': IsolateMetadata
   'isolate:unavailable': UnavailableMetadata
+  'sandbox:complete': SandboxMetadata
+  'sandbox:timeout': SandboxMetadata
+  'sandbox:memory': SandboxMetadata
+  'sandbox:crash': SandboxMetadata
+  'sandbox:denied': SandboxMetadata
+  'sandbox:lost': SandboxMetadata
+  'sandbox:rejected': SandboxMetadata
+  'sandbox:ready': SandboxMetadata
+  'sandbox:drop': SandboxMetadata
+  'sandbox:swap': SandboxMetadata
+  'sandbox:refused': SandboxMetadata
   'session:invalid': RefusalMetadata
   'csrf:rule-error': RefusalMetadata
   'auth:failed': RefusalMetadata
@@ -206,6 +242,17 @@ export const LIFECYCLE_KINDS: readonly LifecycleKind[] = Object.freeze(
     'isolate:rejected',
     'isolate:denied',
     'isolate:unavailable',
+    'sandbox:complete',
+    'sandbox:timeout',
+    'sandbox:memory',
+    'sandbox:crash',
+    'sandbox:denied',
+    'sandbox:lost',
+    'sandbox:rejected',
+    'sandbox:ready',
+    'sandbox:drop',
+    'sandbox:swap',
+    'sandbox:refused',
     'session:invalid',
     'csrf:rule-error',
     'auth:failed',

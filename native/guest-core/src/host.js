@@ -36,6 +36,7 @@
     sendBytes: ops.op_mayfly_send_bytes,
     log: ops.op_mayfly_log,
     exit: ops.op_mayfly_exit,
+    defineModule: ops.op_mayfly_define_module,
     entropy: ops.op_mayfly_entropy,
     settleBase: ops.op_mayfly_settle_base,
     settleProgram: ops.op_mayfly_settle_program,

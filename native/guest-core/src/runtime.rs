@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use deno_core::{JsRuntime, PollEventLoopOptions, RuntimeOptions, v8};
 
-use crate::load::{GuestFiles, to_specifier};
+use crate::load::{GuestFiles, Texts, to_specifier};
 use crate::{heap, memory, ops};
 
 /// Runs the surface, then the module `main`, until nothing is left to do.
@@ -38,14 +38,16 @@ pub fn run(surface: &str, main: &str) -> Result<(), String> {
 }
 
 fn create() -> Result<JsRuntime, String> {
+    let texts = Texts::default();
     let mut runtime = JsRuntime::try_new(RuntimeOptions {
-        module_loader: Some(Rc::new(GuestFiles)),
+        module_loader: Some(Rc::new(GuestFiles(texts.clone()))),
         extensions: vec![ops::mayfly_guest::init()],
         create_params: Some(v8::CreateParams::default().heap_limits(0, memory::START_BYTES)),
         is_main: true,
         ..Default::default()
     })
     .map_err(|error| format!("cannot make an engine: {error}"))?;
+    runtime.op_state().borrow_mut().put(texts);
     heap::next_phase();
     runtime.add_near_heap_limit_callback(|current, _initial| memory::near_limit(current));
     runtime

@@ -74,7 +74,8 @@ const bundled = new Map<IsolateRuntime, Promise<Bundle>>()
 
 /** The guest, bundled once for each runtime. Rejects as {@link bundleProgram} does. */
 export function bundleRuntime(runtime: IsolateRuntime): Promise<Bundle> {
-  const entry = `import ${toGuestImport(HOSTS[runtime])}
+  const host = toGuestImport(HOSTS[runtime])
+  const entry = `${runtime === 'core' ? `export { defineModule } from ${host}` : `import ${host}`}
 import ${toGuestImport('prelude.ts')}
 export { awaitProgram, practiseLoading } from ${toGuestImport('load.ts')}
 export { exercise, serve } from ${toGuestImport('serve.ts')}
@@ -89,6 +90,11 @@ export * from ${toGuestImport('modules.ts')}
   })
   bundled.set(runtime, made)
   return made
+}
+
+/** Bundles modules of Mayfly's own that run beside the guest; `entry` names them by their absolute paths. Rejects as {@link bundleProgram} does. */
+export function bundleOwn(runtime: IsolateRuntime, entry: string): Promise<Bundle> {
+  return build(runtime, entry, null, [])
 }
 
 /**

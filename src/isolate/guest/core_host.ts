@@ -21,6 +21,8 @@ interface CoreHost {
   sendBytes(header: string, body: Uint8Array, limit: number): boolean
   log(bytes: Uint8Array): number
   exit(code: number): never
+  /** Makes `code` the module at `url`, which imports find as `name` too; `json` is the module for an import that wants JSON. */
+  defineModule(name: string, url: string, code: string, json: string | undefined): void
   limitMemory(bytes: number): void
   settleBase(): void
   settleProgram(): void
@@ -35,6 +37,8 @@ interface CoreHost {
 
 const { __mayfly: core } = globalThis as unknown as { __mayfly: CoreHost }
 const { receive, sendKept, sendText, sendBytes, log } = core
+/** For programs that bring modules along. */
+export const { defineModule } = core
 let discards = false
 /** Memory of the runtime itself, the program and its modules. */
 const OWN_BYTES = 16 << 20

@@ -345,7 +345,7 @@ const DENO_ENVIRONMENT = {
 const GIVEN_ENVIRONMENT = { NODE_ENV: 'production' }
 
 /** The guest's whole environment. A variable that the host does not have is not there either. */
-function guestEnvironment(
+export function guestEnvironment(
   { env, runtime }: ProgramOptions,
   readEnv: (name: string) => string | undefined,
 ): Record<string, string> {

@@ -31,6 +31,7 @@ deno_core::extension!(
         frames::op_mayfly_send_kept,
         frames::op_mayfly_send_text,
         io::op_mayfly_log,
+        process::op_mayfly_define_module,
         process::op_mayfly_entropy,
         process::op_mayfly_exit,
         process::op_mayfly_memory_limit,

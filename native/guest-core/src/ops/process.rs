@@ -1,7 +1,9 @@
-//! The process itself: its end, its entropy, its memory, its environment.
+//! The process itself: its end, its entropy, its memory, its environment, the modules that it was sent.
 
 use deno_core::{OpState, op2, v8};
 use deno_error::JsErrorBox;
+
+use crate::load::Texts;
 
 /// The function that is called when nothing is left to do.
 pub struct Idle(pub v8::Global<v8::Function>);
@@ -72,4 +74,17 @@ pub fn op_mayfly_settle_base(isolate: &mut v8::Isolate) {
 #[serde]
 pub fn op_mayfly_variables() -> Vec<(String, String)> {
     crate::environment::variables()
+}
+
+/// Makes `code` the module at `url`, which imports find as `name` too; `json` is the module for an import that wants JSON.
+#[op2]
+pub fn op_mayfly_define_module(
+    state: &mut OpState,
+    #[string] name: String,
+    #[string] url: &str,
+    #[string] code: String,
+    #[string] json: Option<String>,
+) -> Result<(), JsErrorBox> {
+    let texts = state.borrow::<Texts>();
+    texts.define(name, url, code, json).map_err(JsErrorBox::type_error)
 }

@@ -1,0 +1,185 @@
+/** What came out of a machine, as a value, a response or an error. All of it may be anybody's. */
+import { toPrintable } from '../errors/printable.ts'
+import type { Completion } from '../isolate/machines/machines.ts'
+import { endingOf } from '../isolate/machines/outcome.ts'
+import { AnswerError, decodeResponse, type GuestAnswer } from '../isolate/wire/response_frame.ts'
+import type { ErrorData } from '../isolate/wire/message.ts'
+import { ANSWER_HEADER_MAX, FrameError } from '../isolate/wire/wire.ts'
+import {
+  CallsError,
+  CrashError,
+  MemoryError,
+  OutputError,
+  type RunStats,
+  type SandboxError,
+  ThrownError,
+  TimeoutError,
+} from './errors.ts'
+import type { ResolvedLimits } from './limits.ts'
+import { cleanStack } from './stack.ts'
+import { decodeValue } from './values/decode.ts'
+import { RAW_MARK, ValueError } from './values/format.ts'
+
+/** What a run left beside its answer. */
+export interface Remains {
+  readonly logs: string
+  readonly stats: RunStats
+}
+
+const NULL_BODY: ReadonlySet<number> = new Set([204, 205, 304])
+
+/** The logs and figures of a run. */
+export function remainsOf(completion: Completion, warm: boolean): Remains {
+  const { log, queueUs, runUs, exits, reset } = completion
+  const stats: RunStats = {
+    queueMicros: queueUs,
+    runMicros: runUs,
+    exits,
+    warm,
+    async reset() {
+      await reset.over()
+      return { resetMicros: reset.us, pages: reset.dirtyPages }
+    },
+  }
+  return { logs: log.length === 0 ? '' : new TextDecoder().decode(log), stats }
+}
+
+/** What a call gave. Throws the error that it ended with. */
+export function takeValue(limits: ResolvedLimits, completion: Completion, remains: Remains): unknown {
+  const { body } = takeAnswer(limits, completion, remains)
+  const { valueBytes } = limits
+  const mark = body.indexOf(RAW_MARK)
+  const length = mark === -1 ? body.length : mark
+  if (length > valueBytes) {
+    throw new OutputError(
+      `The value is over the limit of ${valueBytes} bytes without its buffers`,
+      { name: 'valueBytes', value: valueBytes, used: length },
+      remains,
+    )
+  }
+  const answer = read(() => {
+    const value = decodeValue(body, { toStack: cleanStack })
+    if (Array.isArray(value) && value.length === 2 && typeof value[0] === 'boolean') return value
+    throw new ValueError('Reading a value: it is no answer, want a pair')
+  }, remains)
+  if (answer[0]) return answer[1]
+  throw toThrown(answer[1], remains)
+}
+
+/** The response that a program gave. Throws the error that it ended with. */
+export function takeResponse(limits: ResolvedLimits, completion: Completion, remains: Remains): Response {
+  const { head, body } = takeAnswer(limits, completion, remains)
+  const { status, statusText, headers, view } = head
+  if (view !== undefined || status === undefined) throw noAnswer(remains, 'it is no response')
+  return read(
+    () =>
+      new Response(NULL_BODY.has(status) ? null : body, {
+        status,
+        statusText,
+        headers: headers as [string, string][],
+      }),
+    remains,
+  )
+}
+
+function takeAnswer(limits: ResolvedLimits, completion: Completion, remains: Remains): GuestAnswer {
+  const { options } = limits
+  if (completion.outcome !== 'answered') throw toEndError(limits, completion, remains)
+  const answer = read(
+    () => decodeResponse(completion.frame, { header: ANSWER_HEADER_MAX, body: options.outputBytes }),
+    remains,
+  )
+  const { error, over } = answer.head
+  if (over === true) throw overOutput(limits, remains)
+  if (error !== undefined) throw fromData(error, remains)
+  return answer
+}
+
+function read<T>(work: () => T, remains: Remains): T {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof FrameError || error instanceof AnswerError || error instanceof ValueError) {
+      throw noAnswer(remains, toPrintable(error.message))
+    }
+    if (error instanceof TypeError || error instanceof RangeError) {
+      throw noAnswer(remains, 'it cannot be read')
+    }
+    throw error
+  }
+}
+
+function noAnswer(remains: Remains, why: string): SandboxError {
+  return new CrashError(`The program gave no valid answer: ${why}`, remains)
+}
+
+function overOutput({ options: { outputBytes } }: ResolvedLimits, remains: Remains): SandboxError {
+  const limit = { name: 'outputBytes', value: outputBytes }
+  return new OutputError(`The answer is over the limit of ${outputBytes} bytes`, limit, remains)
+}
+
+/** The error of a run that its program did not answer. */
+function toEndError(limits: ResolvedLimits, completion: Completion, remains: Remains): SandboxError {
+  const { options } = limits
+  const { kind, reason, limit } = endingOf(options, completion)
+  const { outcome, detail, runUs } = completion
+  const met = (used?: number) => ({ name: reason!, value: limit!, ...(used === undefined ? {} : { used }) })
+  if (kind === 'memory') {
+    return new MemoryError(`The program used more than ${options.memoryMb} MiB`, met(), remains)
+  }
+  if (reason === 'timeoutMs' || reason === 'cpuMs') {
+    const verb = reason === 'cpuMs' ? 'worked' : 'took'
+    return new TimeoutError(`The program ${verb} longer than ${limit} ms`, met(runUs / 1000), remains)
+  }
+  if (reason === 'outputBytes') return overOutput(limits, remains)
+  if (reason === 'systemCalls') {
+    return new CallsError(`The program made more than ${limit} system calls`, met(), remains)
+  }
+  switch (outcome) {
+    case 'exited':
+      return new CrashError(`The program ended itself with status ${detail}`, remains)
+    case 'killed':
+      return new CrashError(`The program died of signal ${detail}`, remains)
+    case 'stuck':
+      return new CrashError('The program waits for what can never come', remains)
+    case 'misbehaved':
+      return noAnswer(remains, 'it wrote none')
+    default:
+      return new CrashError('What runs the program failed', remains)
+  }
+}
+
+/** What a program threw, as an error of the host. */
+function toThrown(thrown: unknown, remains: Remains): SandboxError {
+  if (!(thrown instanceof Error)) {
+    return new ThrownError('Error', `threw ${short(thrown)}`, thrown, remains)
+  }
+  const name = toPrintable(String(thrown.name)).slice(0, 256)
+  const error = new ThrownError(name, toPrintable(thrown.message), thrown, {
+    ...remains,
+    cause: thrown.cause,
+  })
+  setStack(error, thrown.stack ?? `${name}: ${error.message}`)
+  return error
+}
+
+/** The same, of an error that came as data, and not as a value. */
+function fromData({ name, message, stack, cause }: ErrorData, remains: Remains): SandboxError {
+  // The guest names the request that it answers; of a call there is none that anybody has made.
+  const thrown = new Error(
+    message.replace(/^Cannot answer \S+ \S+:/, 'Cannot answer:'),
+    cause === undefined ? {} : { cause: fromData(cause, remains) },
+  )
+  thrown.name = name
+  setStack(thrown, stack === undefined ? `${name}: ${message}` : cleanStack(stack))
+  return toThrown(thrown, remains)
+}
+
+function setStack(error: Error, stack: string): void {
+  Object.defineProperty(error, 'stack', { value: stack, writable: true, configurable: true })
+}
+
+function short(value: unknown): string {
+  const text = typeof value === 'object' && value !== null ? 'an object' : String(value)
+  return toPrintable(text.length > 200 ? `${text.slice(0, 200)}...` : text)
+}

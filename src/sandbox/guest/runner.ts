@@ -1,0 +1,138 @@
+/**
+ * What a machine runs that waits for code: a handler for calls and one for requests. A run's own code may replace whatever it reaches; the
+ * reset ends that with everything else, so all that is used behind it was taken before.
+ */
+import type { Call, CallAnswer, FetchCall, GuestProgram } from '../message.ts'
+import { decodeValue } from '../values/decode.ts'
+import { encodeValue, joinMessage } from '../values/encode.ts'
+import type { Evaluate, Namespace } from './engine.ts'
+
+/** The part of the guest's context that is used here. */
+interface RunnerContext {
+  readonly head: { body: Uint8Array<ArrayBuffer> }
+  readonly request: Request
+  readonly send: { text(text: string): Response }
+}
+
+type Method = (...args: unknown[]) => unknown
+type Environment = Readonly<Record<string, unknown>>
+
+/** What a program is told of the call that it serves, as in Workers. */
+interface ExecutionContext {
+  readonly props: unknown
+  /** The answer waits for it: after it the machine is reset. */
+  waitUntil(work: unknown): void
+  passThroughOnException(): void
+}
+
+const { apply, construct } = Reflect
+const NativeResponse = Response
+const WITH_STACKS = { stacks: true }
+
+/** The handlers of a runner; `loaded` is the program that it has, where it has one. Rejects with what that throws. */
+export async function createRunner(evaluate: Evaluate, loaded: GuestProgram | null) {
+  const namespace = loaded === null ? null : await evaluate(loaded)
+  const open = (program: GuestProgram | undefined) => program === undefined ? namespace! : evaluate(program)
+
+  async function call(ctx: RunnerContext): Promise<Response> {
+    const { head: { body }, send } = ctx
+    let text: CallAnswer
+    try {
+      const call = decodeValue(body) as Call
+      text = [true, await answerCall(await open(call.program), call)]
+    } catch (error) {
+      text = [false, error]
+    }
+    return respond(send, text)
+  }
+
+  async function fetch(ctx: RunnerContext): Promise<Response> {
+    const { head } = ctx
+    const { program, entrypoint, env, props, body } = decodeValue(head.body) as FetchCall
+    head.body = body
+    const work: unknown[] = []
+    const target = toTarget(await open(program), entrypoint, env, toContext(props, work))
+    const method = methodOf(target, 'fetch', entrypoint)
+    const response = await apply(method, target, [ctx.request, env, toContext(props, work)])
+    await Promise.all(work)
+    return response as Response
+  }
+
+  return { call, fetch }
+}
+
+function respond(send: RunnerContext['send'], answer: CallAnswer): Response {
+  let encoded
+  try {
+    encoded = encodeValue(answer, WITH_STACKS)
+  } catch (error) {
+    encoded = encodeValue([false, error], WITH_STACKS)
+  }
+  return encoded.raw.length === 0 ? send.text(encoded.text) : new NativeResponse(joinMessage(encoded))
+}
+
+async function answerCall(namespace: Namespace, { entrypoint, method, args, env, props }: Call) {
+  if (entrypoint === null) return Object.keys(namespace)
+  const work: unknown[] = []
+  let value
+  if (method === undefined) {
+    const exported = exportOf(namespace, entrypoint)
+    if (typeof exported === 'function') value = await apply(exported as Method, undefined, args as unknown[])
+    else if (args.length === 0) value = await exported
+    else throw new TypeError(`Cannot call '${entrypoint}': it is ${typeof exported}, want a function`)
+  } else {
+    const isOwn = entrypoint === 'default' && typeof namespace[method] === 'function'
+    const target = isOwn ? namespace : toTarget(namespace, entrypoint, env, toContext(props, work))
+    value = await apply(methodOf(target, method, entrypoint), isOwn ? undefined : target, args as unknown[])
+  }
+  await Promise.all(work)
+  return value
+}
+
+function exportOf(namespace: Namespace, name: string): unknown {
+  if (name in namespace) return namespace[name]
+  const names = Object.keys(namespace).join(', ')
+  throw new TypeError(
+    `Cannot call '${name}': the program does not export it, want one of its exports: ${
+      names || 'it has none'
+    }`,
+  )
+}
+
+/** The object of an entry point: the export, an object of the class that it is, or, for the default one, the module's own functions. */
+function toTarget(
+  namespace: Namespace,
+  entrypoint: string,
+  env: Environment,
+  context: ExecutionContext,
+): object {
+  const exported = exportOf(namespace, entrypoint)
+  if (isClass(exported)) return construct(exported, [context, env]) as object
+  if ((typeof exported === 'object' && exported !== null) || typeof exported === 'function') return exported
+  throw new TypeError(
+    `Cannot use the entry point '${entrypoint}': it is ${typeof exported}, want an object or a class`,
+  )
+}
+
+function isClass(value: unknown): value is new (...args: unknown[]) => unknown {
+  if (typeof value !== 'function') return false
+  const descriptor = Object.getOwnPropertyDescriptor(value, 'prototype')
+  return descriptor !== undefined && !descriptor.writable
+}
+
+/** A function of an entry point by its name: nothing that every object has. */
+function methodOf(target: object, name: string, entrypoint: string): Method {
+  const value = name in Object.prototype ? undefined : (target as Record<string, unknown>)[name]
+  if (typeof value === 'function') return value as Method
+  throw new TypeError(
+    `Cannot call '${name}' of the entry point '${entrypoint}': it is ${typeof value}, want a function`,
+  )
+}
+
+function toContext(props: unknown, work: unknown[]): ExecutionContext {
+  return {
+    props,
+    waitUntil: (promise) => void work.push(promise),
+    passThroughOnException: () => {},
+  }
+}

@@ -1,0 +1,67 @@
+/** What a run may take. */
+import { type IsolateLimits, type IsolateRuntime, resolveIsolateOptions } from '../isolate/plan/options.ts'
+import type { ProgramOptions } from '../isolate/plan/program.ts'
+
+/** Limits of one run; those that are left out are the sandbox's, or the defaults of isolated routes. */
+export interface SandboxLimits extends IsolateLimits {
+  /** Milliseconds by the clock on the wall. Default 1000. */
+  readonly timeoutMs?: number
+  /** Milliseconds of a CPU. Default: no limit but `timeoutMs`. */
+  readonly cpuMs?: number
+  /** Memory in MiB. Default 128. */
+  readonly memoryMb?: number
+  /** Bytes of a response's body, and of a value with all its buffers. Default 8 MiB. */
+  readonly outputBytes?: number
+  /** Bytes of a value without its buffers: the host reads them while it does nothing else. Default 1 MiB. */
+  readonly valueBytes?: number
+}
+
+/** Limits with their defaults. */
+export interface ResolvedLimits {
+  /** As a program of the machines has them; its `timeoutMs` is the default of a run. */
+  readonly options: ProgramOptions
+  readonly valueBytes: number
+}
+
+const VALUE_BYTES = 1 << 20
+const NESTED: readonly (keyof IsolateLimits)[] = ['files', 'threads', 'mappings', 'systemCalls', 'logBytes']
+const PLAIN = ['timeoutMs', 'cpuMs', 'memoryMb', 'outputBytes'] as const
+/** What limits may name. */
+export const LIMIT_NAMES: readonly string[] = [...PLAIN, 'valueBytes', ...NESTED]
+
+/** Limits of a run: `given` over `defaults`. Throws `TypeError` or `RangeError` that names each fault. */
+export function resolveLimits(
+  runtime: IsolateRuntime,
+  given: SandboxLimits,
+  defaults: SandboxLimits = {},
+): ResolvedLimits {
+  if (typeof given !== 'object' || given === null) {
+    throw new TypeError(`Cannot use limits: they are ${Deno.inspect(given)}, want an object`)
+  }
+  const unknown = Object.keys(given).find((name) => !LIMIT_NAMES.includes(name))
+  if (unknown !== undefined) {
+    throw new TypeError(`Cannot use limits: ${unknown} is none, want one of ${LIMIT_NAMES.join(' ')}`)
+  }
+  const all = { ...defaults, ...dropUndefined(given) }
+  const pick = (names: readonly (keyof SandboxLimits)[]) =>
+    Object.fromEntries(names.flatMap((name) => all[name] === undefined ? [] : [[name, all[name]]]))
+  const { valueBytes = VALUE_BYTES } = all
+  if (!Number.isSafeInteger(valueBytes) || valueBytes < 1 || valueBytes > 1 << 30) {
+    throw new RangeError(
+      `Cannot use limits: valueBytes is ${valueBytes}, want an integer from 1 to ${1 << 30}`,
+    )
+  }
+  try {
+    const value = { runtime, warmup: 0, ...pick(PLAIN), limits: pick(NESTED) }
+    const { warmup: _, ...options } = resolveIsolateOptions('a program', value)
+    return { options, valueBytes }
+  } catch (error) {
+    const { message } = error as Error
+    const text = message.replace(/^Cannot isolate [^:]*:/, 'Cannot use limits:').replaceAll('isolated.', '')
+    throw error instanceof RangeError ? new RangeError(text) : new TypeError(text)
+  }
+}
+
+function dropUndefined(limits: SandboxLimits): SandboxLimits {
+  return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined))
+}

@@ -1,0 +1,86 @@
+/** The machines of a sandbox: one runner for each set of limits that is asked for, and the programs that have a snapshot of their own. */
+import type { Awaitable } from '../context/types.ts'
+import type { BootedProgram, Completion, Machines } from '../isolate/machines/machines.ts'
+import type { Program, ProgramOptions } from '../isolate/plan/program.ts'
+import { planRunner, type RunnerKind } from './runner.ts'
+
+/** A program in the machines. */
+export interface Running {
+  readonly plan: Program
+  readonly booted: BootedProgram
+}
+
+/** Sets of limits that have a runner at the same time. */
+const MAX_RUNNERS = 16
+
+/** Runners by their limits. */
+export class SandboxMachines {
+  readonly #machines: Machines
+  readonly #runners = new Map<string, Promise<Running>>()
+  readonly #leaving = new Set<Promise<void>>()
+
+  constructor(machines: Machines) {
+    this.#machines = machines
+  }
+
+  /** The runner for these limits, booted if need be; beyond {@linkcode MAX_RUNNERS} the one that was not used for the longest time ends. */
+  runner(kind: RunnerKind): Promise<Running> {
+    const key = keyOf(kind)
+    const known = this.#runners.get(key)
+    this.#runners.delete(key)
+    const runner = known ?? this.#boot(kind)
+    this.#runners.set(key, runner)
+    if (known !== undefined) return runner
+    runner.catch(() => {
+      if (this.#runners.get(key) === runner) this.#runners.delete(key)
+    })
+    if (this.#runners.size > MAX_RUNNERS) this.#drop(this.#runners.keys().next().value!)
+    return runner
+  }
+
+  /** Boots a program. */
+  async boot(plan: Program): Promise<Running> {
+    return { plan, booted: await this.#machines.boot(plan) }
+  }
+
+  /** Runs a frame; as {@linkcode Machines.submit}. `line`: runs of one number wait in one line. */
+  submit(
+    { booted }: Running,
+    frame: Uint8Array<ArrayBuffer>,
+    timeoutMs: number,
+    line: number,
+  ): Awaitable<Completion> {
+    return this.#machines.submit(booted, frame, { timeoutMs, line })
+  }
+
+  /** Ends a program after its runs. */
+  retire({ booted }: Running): void {
+    const left = this.#machines.retire(booted).catch(() => {}).finally(() => this.#leaving.delete(left))
+    this.#leaving.add(left)
+  }
+
+  /** Ends the runners after their runs, and the machines where they are the sandbox's own. */
+  async close(own: boolean): Promise<void> {
+    const runners = [...this.#runners.values()]
+    this.#runners.clear()
+    for (const runner of runners) await runner.then((running) => this.retire(running), () => {})
+    await Promise.all(this.#leaving)
+    if (own) await this.#machines.close()
+  }
+
+  #drop(key: string): void {
+    const runner = this.#runners.get(key)!
+    this.#runners.delete(key)
+    runner.then((running) => this.retire(running), () => {})
+  }
+
+  async #boot(kind: RunnerKind): Promise<Running> {
+    return await this.boot(await planRunner(kind))
+  }
+}
+
+/** Runs whose limits are equal share a runner; the time of one is its own affair. */
+function keyOf({ options, typed }: RunnerKind): string {
+  const { timeoutMs: _, ...rest } = options satisfies ProgramOptions
+  return JSON.stringify([rest, options.runtime === 'core' && typed])
+}

@@ -1,0 +1,43 @@
+/** What the host asks a machine that waits for code, as a value of `values/format.ts`; the answer is one too, or a response. */
+
+/** What a module is made of. `data` are bytes, `wasm` bytes that are compiled. */
+export type ModuleKind = 'js' | 'ts' | 'json' | 'text' | 'data' | 'wasm'
+
+/** A module of a program: its name, what it is, and its text or bytes (of JSON, the value's text). */
+export type ModuleEntry = readonly [name: string, kind: ModuleKind, content: string | Uint8Array<ArrayBuffer>]
+
+/** A program: modules, and the name of the one that is run. */
+export interface GuestProgram {
+  readonly main: string
+  readonly modules: readonly ModuleEntry[]
+}
+
+/** What is asked of a program. */
+export interface Call {
+  /** The program, unless the machine has it. */
+  readonly program: GuestProgram | undefined
+  /** The export that is asked; null: the program is loaded, and the names of its exports are the value. */
+  readonly entrypoint: string | null
+  /** Its method; undefined: the export itself is the function, or the value. */
+  readonly method: string | undefined
+  readonly args: readonly unknown[]
+  /** What a class is made with, and `fetch` is given. */
+  readonly env: Readonly<Record<string, unknown>>
+  readonly props: unknown
+}
+
+/** A request for a program; what it asks for stands in the frame's header. */
+export interface FetchCall extends Pick<Call, 'program' | 'env' | 'props'> {
+  readonly entrypoint: string
+  readonly body: Uint8Array<ArrayBuffer>
+}
+
+/** The answer to a {@link Call}: what came of it, or what was thrown. */
+export type CallAnswer = readonly [ok: true, value: unknown] | readonly [ok: false, thrown: unknown]
+
+/** Where the modules of a program lie in a machine; nothing else of it does. Stacks name them so, core with a number: `file:///app:7/`. */
+export const MODULE_ROOT = 'file:///app/'
+
+/** Numbers of the runner's handlers on the wire. */
+export const CALL_HANDLER = 0
+export const FETCH_HANDLER = 1

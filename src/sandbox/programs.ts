@@ -1,0 +1,283 @@
+/**
+ * Programs that stay: each is run as code that nobody has seen, until it is used often enough for a snapshot of its own.
+ *
+ * ```text
+ * get(name, loader) -> its first call asks the loader -> runner, with the code in each call
+ *                                   promoteAfter uses -> snapshot of its own, made in the background -> calls without code
+ *                              over `promoted` of them <- dropped: runner again
+ * get(name, loader, { version }) -> loaded once in a runner -> takes the place of the former, or is refused
+ * ```
+ */
+import { toPrintable } from '../errors/printable.ts'
+import { decodeDescription } from '../isolate/wire/response_frame.ts'
+import type { Warmup } from '../isolate/warm/warmup.ts'
+import { HEADER_MAX } from '../isolate/wire/wire.ts'
+import { checkCode, type CheckedCode, type SandboxCode } from './code.ts'
+import type { SandboxEvents } from './events.ts'
+import { type ResolvedLimits, resolveLimits } from './limits.ts'
+import type { Running, SandboxMachines } from './machines.ts'
+import { type Call, CALL_HANDLER, FETCH_HANDLER } from './message.ts'
+import type { ResolvedSandboxOptions } from './options.ts'
+import { planLoaded, toCallFrame, toFetchFrame } from './runner.ts'
+import { type CallShape, Shapes } from './shapes.ts'
+
+/** Gives a program when it is needed: at the first call, and again after it was forgotten. */
+export type SandboxLoader = () => SandboxCode | Promise<SandboxCode>
+
+/** One version of a program. */
+export interface Version {
+  readonly name: string | undefined
+  readonly version: string | undefined
+  /** Calls of one number wait in one line. */
+  readonly line: number
+  readonly loader: SandboxLoader
+  loaded: Promise<LoadedCode> | null
+  readonly shapes: Shapes
+  uses: number
+  state: 'once' | 'promoting' | 'warm' | 'cold' | 'gone'
+  running: Running | null
+}
+
+/** A program that was looked at, with its limits. */
+export interface LoadedCode {
+  readonly code: CheckedCode
+  readonly limits: ResolvedLimits
+}
+
+/** A name, and what it stands for. */
+interface Slot {
+  current: Version
+  /** On trial. */
+  next: Version | null
+  /** Ends with the last trial, as that did. */
+  settled: Promise<void>
+}
+
+/** Lines that the pool tells apart. */
+const LINES = 2 ** 24 - 1
+/** Runs of all shapes before a snapshot. */
+const WARMUP_RUNS = 600
+
+/** Loads a program into a runner and gives the names of its exports. */
+export type TryOut = (version: Version) => Promise<unknown>
+
+/** The programs of a sandbox. */
+export class Programs {
+  readonly #options: ResolvedSandboxOptions
+  readonly #machines: SandboxMachines
+  readonly #events: SandboxEvents
+  readonly #tryOut: TryOut
+  /** By name; the one that was used last comes last. */
+  readonly #slots = new Map<string, Slot>()
+  /** Those that have a snapshot; the one that was used last comes last. */
+  readonly #warm = new Set<Version>()
+  #line = 0
+  /** Snapshots are made one after the other: the cores are the calls'. */
+  #making: Promise<unknown> = Promise.resolve()
+  #closed = false
+
+  constructor(
+    options: ResolvedSandboxOptions,
+    machines: SandboxMachines,
+    events: SandboxEvents,
+    tryOut: TryOut,
+  ) {
+    this.#options = options
+    this.#machines = machines
+    this.#events = events
+    this.#tryOut = tryOut
+  }
+
+  /** Programs by name. */
+  list(): readonly Version[] {
+    return [...this.#slots.values()].map(({ current }) => current)
+  }
+
+  /** A program without a name. */
+  make(name: string | undefined, loader: SandboxLoader, version: string | undefined): Version {
+    this.#line = this.#line % LINES + 1
+    return {
+      name,
+      version,
+      line: this.#line,
+      loader,
+      loaded: null,
+      shapes: new Shapes(),
+      uses: 0,
+      state: 'once',
+      running: null,
+    }
+  }
+
+  /** What a name stands for now. A version that is neither that nor on trial is put on trial. */
+  find(name: string, loader: SandboxLoader, version: string | undefined): Slot {
+    const known = this.#slots.get(name)
+    if (known !== undefined) {
+      this.#slots.delete(name)
+      this.#slots.set(name, known)
+      const isNew = version !== undefined && version !== known.current.version &&
+        version !== known.next?.version
+      if (isNew) this.#swap(known, this.make(name, loader, version))
+      return known
+    }
+    const slot: Slot = { current: this.make(name, loader, version), next: null, settled: Promise.resolve() }
+    this.#slots.set(name, slot)
+    if (this.#slots.size > this.#options.programs) this.#forget()
+    return slot
+  }
+
+  /** The name's program as it is; undefined for one that was forgotten. */
+  current(name: string): Version | undefined {
+    return this.#slots.get(name)?.current
+  }
+
+  /** The code of a version, asked for once. A loader that fails is asked again by the next call. */
+  load(version: Version): Promise<LoadedCode> {
+    return version.loaded ??= this.#load(version).catch((error) => {
+      version.loaded = null
+      throw error
+    })
+  }
+
+  /** Notes a use. Gives the snapshot that it goes to, or null for the runner. */
+  use(version: Version): Running | null {
+    version.uses++
+    if (version.state === 'warm') {
+      this.#warm.delete(version)
+      this.#warm.add(version)
+      return version.running
+    }
+    const { promoteAfter } = this.#options
+    if (version.state === 'once' && promoteAfter > 0 && version.uses >= promoteAfter) this.#promote(version)
+    return null
+  }
+
+  /** Ends all of them after their calls. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#making
+    for (const version of this.#warm) this.#machines.retire(version.running!)
+    this.#warm.clear()
+    this.#slots.clear()
+  }
+
+  async #load({ loader }: Version): Promise<LoadedCode> {
+    const code = checkCode(await loader())
+    return { code, limits: resolveLimits(this.#options.runtime, code.limits, this.#options.limits) }
+  }
+
+  #swap(slot: Slot, next: Version): void {
+    slot.next = next
+    slot.settled = this.#tryOut(next).then(
+      () => {
+        if (slot.next !== next) return
+        const former = slot.current
+        slot.current = next
+        slot.next = null
+        this.#end(former)
+        this.#tell('sandbox:swap', next)
+      },
+      (error) => {
+        if (slot.next === next) slot.next = null
+        this.#tell('sandbox:refused', next, { reason: (error as Error).message })
+        throw error
+      },
+    )
+    // Who wants to know waits for it; the event tells all others.
+    slot.settled.catch(() => {})
+  }
+
+  #forget(): void {
+    const [name, { current }] = this.#slots.entries().next().value!
+    this.#slots.delete(name)
+    this.#end(current)
+    this.#tell('sandbox:drop', current, { reason: 'programs', limit: this.#options.programs })
+  }
+
+  #end(version: Version): void {
+    version.state = 'gone'
+    if (this.#warm.delete(version)) this.#machines.retire(version.running!)
+    version.running = null
+  }
+
+  #promote(version: Version): void {
+    version.state = 'promoting'
+    this.#making = this.#making.then(() => this.#makeWarm(version)).catch((error) => {
+      // It cannot be loaded without a call: then it goes on as it is.
+      if (version.state === 'promoting') version.state = 'cold'
+      this.#tell('sandbox:refused', version, { reason: (error as Error).message })
+    })
+  }
+
+  async #makeWarm(version: Version): Promise<void> {
+    const isOver = () => this.#closed || version.state === 'gone'
+    if (isOver()) return
+    const begin = performance.now()
+    const { code, limits } = await this.load(version)
+    const kind = { options: limits.options, typed: code.typed }
+    const warmup = toWarmup(version.shapes.all, code)
+    const plan = await planLoaded(version.name ?? 'a program', kind, code.program, warmup)
+    const running = await this.#machines.boot(plan)
+    const failed = failureOf(running)
+    if (failed !== null || isOver()) {
+      this.#machines.retire(running)
+      if (failed !== null) throw new Error(failed)
+      return
+    }
+    version.running = running
+    version.state = 'warm'
+    this.#warm.add(version)
+    this.#tell('sandbox:ready', version, { bootMs: performance.now() - begin, warm: true })
+    if (this.#warm.size > this.#options.promoted) this.#demote()
+  }
+
+  #demote(): void {
+    const [oldest] = this.#warm
+    this.#warm.delete(oldest)
+    this.#machines.retire(oldest.running!)
+    oldest.running = null
+    oldest.uses = 0
+    oldest.state = 'once'
+    this.#tell('sandbox:drop', oldest, { reason: 'promoted', limit: this.#options.promoted })
+  }
+
+  #tell(
+    kind: 'sandbox:swap' | 'sandbox:refused' | 'sandbox:drop' | 'sandbox:ready',
+    { name, version }: Version,
+    more: Readonly<Record<string, unknown>> = {},
+  ): void {
+    this.#events.tell(kind, { name, version, runtime: this.#options.runtime, ...more })
+  }
+}
+
+/** Why the modules of a program did not load before its snapshot. */
+function failureOf({ booted }: Running): string | null {
+  const limits = { header: HEADER_MAX, body: HEADER_MAX }
+  const [first] = decodeDescription(booted.description, limits).handlers
+  return first?.error === undefined ? null : toPrintable(first.error.message)
+}
+
+function toWarmup(shapes: readonly CallShape[], { env }: CheckedCode): Warmup[] {
+  const none = { program: undefined, env, props: undefined }
+  return shapes.map((shape): Warmup => {
+    const count = Math.ceil(WARMUP_RUNS / shapes.length)
+    if (shape.kind === 'call') {
+      const { entrypoint, method, args } = shape
+      const call: Call = { ...none, entrypoint, method, args }
+      return { handler: CALL_HANDLER, frame: toCallFrame(call), count, tried: null }
+    }
+    const { entrypoint, method, path, type, body } = shape
+    const hasBody = method !== 'GET' && method !== 'HEAD'
+    const request = new Request(new URL(path, 'http://sandbox/'), {
+      method,
+      headers: type === '' ? {} : { 'content-type': type },
+    })
+    const bytes = new TextEncoder().encode(hasBody ? body : '')
+    return {
+      handler: FETCH_HANDLER,
+      frame: toFetchFrame(request, { ...none, entrypoint, body: bytes }),
+      count,
+      tried: null,
+    }
+  })
+}

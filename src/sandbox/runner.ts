@@ -1,0 +1,227 @@
+/**
+ * Programs for the machines: the runner, which waits for code, and a program that was given, with the same handlers around it.
+ *
+ * ```text
+ * guest/runner.ts + engine of the runtime  -> esbuild, once -> text with marks
+ *   marks filled in with limits and `null` -> runner: takes the program with each call
+ *   marks filled in with limits and a program -> that program alone, loaded before the snapshot
+ * ```
+ */
+import { fromFileUrl } from '@std/path'
+import { bundleOwn, bundleRuntime, RUNTIME_FILE } from '../isolate/bundle/bundle.ts'
+import type { IsolateRuntime } from '../isolate/plan/options.ts'
+import {
+  GUEST_PATH,
+  guestArguments,
+  guestEnvironment,
+  type IsolatedRoute,
+  type Program,
+  type ProgramOptions,
+} from '../isolate/plan/program.ts'
+import { createSeed, encodeRequest } from '../isolate/wire/request_frame.ts'
+import { createStackMapper } from '../isolate/plan/stack.ts'
+import type { Warmup } from '../isolate/warm/warmup.ts'
+import { type Call, CALL_HANDLER, FETCH_HANDLER, type FetchCall, type GuestProgram } from './message.ts'
+import { encodeValue, joinMessage } from './values/encode.ts'
+
+/** What a runner is made for. */
+export interface RunnerKind {
+  readonly options: ProgramOptions
+  /** It can read TypeScript; in stock Deno all can. */
+  readonly typed: boolean
+}
+
+const GUEST = new URL('./guest/', import.meta.url)
+const PROGRAM_MARK = '__MAYFLY_PROGRAM__'
+const OUTPUT_MARK = '__MAYFLY_OUTPUT_BYTES__'
+const LOG_MARK = '__MAYFLY_LOG_BYTES__'
+
+const texts = new Map<string, Promise<string>>()
+
+/** A machine that waits for code. Rejects where Mayfly's own modules cannot be bundled. */
+export async function planRunner(kind: RunnerKind): Promise<Program> {
+  return await toProgram('the sandbox', kind, null, warmRunner(kind))
+}
+
+/** A machine that has a program. `warmup` are calls that it had, as {@linkcode toCallFrame} makes them. */
+export async function planLoaded(
+  name: string,
+  kind: RunnerKind,
+  program: GuestProgram,
+  warmup: readonly Warmup[],
+): Promise<Program> {
+  return await toProgram(name, kind, program, warmup)
+}
+
+async function toProgram(
+  name: string,
+  kind: RunnerKind,
+  program: GuestProgram | null,
+  warmup: readonly Warmup[],
+): Promise<Program> {
+  const { options } = kind
+  const text = fill(await readText(kind), options, program)
+  const code = new TextEncoder().encode(text)
+  const runtime = await bundleRuntime(options.runtime)
+  const digest = new Uint8Array(
+    await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text + JSON.stringify(options))),
+  )
+  const hash = digest.toHex()
+  const route: IsolatedRoute = { file: name, path: name, pattern: '/', methods: [], mount: false }
+  return {
+    hash,
+    id: hash.slice(0, 12),
+    options,
+    handlers: [{ route, method: 'call' }, { route, method: 'fetch' }],
+    files: [name],
+    bundle: { code, map: '', inputs: [], missing: [] },
+    runtime,
+    args: guestArguments(options, GUEST_PATH),
+    env: guestEnvironment(options, () => undefined),
+    warmup,
+    probes: [],
+    stacks: createStackMapper({}),
+  }
+}
+
+function readText(kind: RunnerKind): Promise<string> {
+  const { options: { runtime } } = kind
+  const key = `${runtime} ${runtime === 'core' && kind.typed}`
+  const known = texts.get(key)
+  if (known !== undefined) return known
+  const made = bundleOwn(runtime, toEntry(runtime, kind.typed)).then(
+    ({ code }) => new TextDecoder().decode(code),
+  )
+  made.catch(() => texts.delete(key))
+  texts.set(key, made)
+  return made
+}
+
+function toEntry(runtime: IsolateRuntime, typed: boolean): string {
+  const engine = runtime === 'deno' ? `import { evaluate } from ${own('deno_engine.ts')}` : `
+import { defineModule } from './${RUNTIME_FILE}'
+import { createEvaluate } from ${own('core_engine.ts')}
+${typed ? `import { stripTypes } from ${own('strip_types.ts')}` : 'const stripTypes = null'}
+const evaluate = createEvaluate(defineModule, stripTypes)`
+  return `import { serve } from './${RUNTIME_FILE}'
+import { createRunner } from ${own('runner.ts')}
+${engine}
+globalThis.Deno?.permissions?.revokeSync({ name: 'read' })
+serve({
+  outputBytes: ${OUTPUT_MARK},
+  logBytes: ${LOG_MARK},
+  modules: [() => createRunner(evaluate, ${PROGRAM_MARK})],
+  handlers: [{ name: 'the program', module: 0, export: 'call' }, { name: 'the program', module: 0, export: 'fetch' }],
+})
+`
+}
+
+function own(name: string): string {
+  return JSON.stringify(fromFileUrl(new URL(name, GUEST)))
+}
+
+function fill(text: string, { outputBytes, limits }: ProgramOptions, program: GuestProgram | null): string {
+  const values: Readonly<Record<string, () => string>> = {
+    [OUTPUT_MARK]: () => `${outputBytes}`,
+    [LOG_MARK]: () => `${limits.logBytes}`,
+    [PROGRAM_MARK]: () => program === null ? 'null' : toLiteral(program),
+  }
+  return text.replaceAll(/__MAYFLY_[A-Z_]+__/g, (mark) => values[mark]())
+}
+
+/** A program as an expression of JavaScript. */
+function toLiteral({ main, modules }: GuestProgram): string {
+  const entries = modules.map(([name, kind, content]) => {
+    const text = typeof content === 'string'
+      ? JSON.stringify(content)
+      : `Uint8Array.from(${JSON.stringify(toLatin1(content))}, (byte) => byte.charCodeAt(0))`
+    return `[${JSON.stringify(name)}, ${JSON.stringify(kind)}, ${text}]`
+  })
+  return `{ main: ${JSON.stringify(main)}, modules: [${entries.join(', ')}] }`
+}
+
+function toLatin1(bytes: Uint8Array): string {
+  let text = ''
+  for (let at = 0; at < bytes.length; at += 4096) {
+    text += String.fromCharCode(...bytes.subarray(at, at + 4096))
+  }
+  return text
+}
+
+/** A frame that calls a program. */
+export function toCallFrame(call: Call): Uint8Array<ArrayBuffer> {
+  return toFrame(CALL_HANDLER, 'POST', 'http://sandbox/', [], call)
+}
+
+/** A frame that asks a program for a response. */
+export function toFetchFrame(request: Request, call: FetchCall): Uint8Array<ArrayBuffer> {
+  return toFrame(FETCH_HANDLER, request.method, request.url, [...request.headers], call)
+}
+
+function toFrame(
+  handler: number,
+  method: string,
+  url: string,
+  headers: readonly (readonly [string, string])[],
+  message: Call | FetchCall,
+): Uint8Array<ArrayBuffer> {
+  const body = joinMessage(encodeValue(message, { stacks: false }))
+  return encodeRequest(
+    { handler, method, url, path: new URL(url).pathname, headers, seed: createSeed() },
+    body,
+  )
+}
+
+/** Runs of each sample before the snapshot of a runner. */
+const WARMUP_RUNS = 150
+
+/** What runs before the snapshot of a runner: programs of each kind of module, values, errors, responses. */
+function warmRunner({ options: { runtime }, typed }: RunnerKind): Warmup[] {
+  const common = { entrypoint: 'default', method: undefined, args: [], env: {}, props: undefined }
+  const js = (text: string) => ({ main: 'main.js', modules: [['main.js', 'js', text]] }) as const
+  const calls: Omit<Call, 'entrypoint' | 'env' | 'props' | 'method'>[] = [
+    { program: js('export default (a, b) => a + b'), args: [1, 2] },
+    { program: js('export default () => ({ list: [1, "two", new Date(3), new Map([[4, 5]])] })'), args: [] },
+    { program: js('export default () => {\n  throw new TypeError("no")\n}'), args: [] },
+    {
+      program: {
+        main: 'main.js',
+        modules: [
+          [
+            'main.js',
+            'js',
+            'import { f } from "./lib.js"\nimport data from "./data.json"\nexport default () => f(data)',
+          ],
+          ['lib.js', 'js', 'export const f = async ({ a }) => { console.log("a is", a); return a }'],
+          ['data.json', 'json', '{ "a": 1 }'],
+        ],
+      },
+      args: [],
+    },
+  ]
+  if (typed || runtime === 'deno') {
+    const text = 'interface A { b: number }\nexport default (a: A): number => a.b * 2'
+    calls.push({ program: { main: 'main.ts', modules: [['main.ts', 'ts', text]] }, args: [{ b: 1 }] })
+  }
+  const fetches = js('export default { fetch: (request, env) => new Response(request.url + env.NAME) }')
+  return [
+    ...calls.map((call, index) => ({
+      handler: CALL_HANDLER,
+      frame: toCallFrame({ ...common, ...call }),
+      count: WARMUP_RUNS,
+      tried: index === 0 ? 'a function' : null,
+    })),
+    {
+      handler: FETCH_HANDLER,
+      frame: toFetchFrame(new Request('http://sandbox/path?query=1'), {
+        program: fetches,
+        entrypoint: 'default',
+        env: { NAME: 'x' },
+        props: undefined,
+        body: new Uint8Array(0),
+      }),
+      count: WARMUP_RUNS,
+      tried: 'a response',
+    },
+  ]
+}

@@ -1,0 +1,346 @@
+/**
+ * Code that arrives at runtime, in machines that are reset after every run.
+ *
+ * ```text
+ * run(text)  -> runner ----------------------------------+
+ * load(code) -> SandboxWorker -> runner, or its snapshot -+-> frame -> machine -> frame -> value, response or error
+ * get(name)  -> SandboxWorker -> runner, or its snapshot -+
+ * ```
+ */
+import { joinBytes } from '../context/join_bytes.ts'
+import type { EventPattern } from '../events/bus.ts'
+import type { LifecycleListener } from '../events/kinds.ts'
+import { ClosedError } from '../isolate/ffi/errors.ts'
+import type { Machines } from '../isolate/machines/machines.ts'
+import { openVirtualMachines } from '../isolate/boot/virtual_machines.ts'
+import { takeResponse, takeValue } from './answer.ts'
+import { checkText, type SandboxCode } from './code.ts'
+import { LimitError, type RunStats, SandboxError } from './errors.ts'
+import { SandboxEvents } from './events.ts'
+import { type ResolvedLimits, resolveLimits, type SandboxLimits } from './limits.ts'
+import { SandboxMachines } from './machines.ts'
+import type { Call, FetchCall } from './message.ts'
+import { type ResolvedSandboxOptions, resolveSandboxOptions, type SandboxOptions } from './options.ts'
+import { type LoadedCode, Programs, type SandboxLoader, type Version } from './programs.ts'
+import { toCallFrame, toFetchFrame } from './runner.ts'
+import { type Done, perform } from './runs.ts'
+import { type Asks, type CallOptions, SandboxWorker } from './worker.ts'
+
+/** How {@linkcode Sandbox.run} runs a text. */
+export interface RunOptions extends SandboxLimits {
+  /** What its default export is called with. */
+  readonly args?: readonly unknown[]
+  /** Default `js`. */
+  readonly language?: 'js' | 'ts'
+  /** The export that is called. Default `default`. */
+  readonly export?: string
+}
+
+/** What came of a run. */
+export interface RunResult {
+  /** A structured clone of what the function gave, or of the export that is none. */
+  readonly value: unknown
+  /** What the program wrote to its console. */
+  readonly logs: string
+  readonly stats: RunStats
+}
+
+/** Counts of a sandbox. */
+export interface SandboxStats {
+  /** Runs since it was opened, and those that ended with an error. */
+  readonly runs: number
+  readonly failed: number
+  /** Programs by name: how often each was called, and whether it has a snapshot of its own. */
+  readonly programs: readonly {
+    readonly name: string
+    readonly version: string | undefined
+    readonly uses: number
+    readonly warm: boolean
+  }[]
+}
+
+/** What a sandbox is made of. */
+export interface SandboxParts {
+  readonly options: ResolvedSandboxOptions
+  readonly machines: Machines
+  readonly events: SandboxEvents
+  /** The machines end with the sandbox. */
+  readonly own: boolean
+}
+
+/** Runs code that the application does not know. */
+export class Sandbox implements AsyncDisposable {
+  readonly #options: ResolvedSandboxOptions
+  readonly #machines: SandboxMachines
+  readonly #events: SandboxEvents
+  readonly #programs: Programs
+  readonly #own: boolean
+  #runs = 0
+  #failed = 0
+  #closing: Promise<void> | null = null
+
+  /** For {@linkcode Sandbox.open}, and for a router. */
+  constructor({ options, machines, events, own }: SandboxParts) {
+    this.#options = options
+    this.#machines = new SandboxMachines(machines)
+    this.#events = events
+    this.#own = own
+    this.#programs = new Programs(
+      options,
+      this.#machines,
+      events,
+      (version) =>
+        this.#call(version, { entrypoint: null, method: undefined, args: [], props: undefined }, {}, false),
+    )
+  }
+
+  /**
+   * Opens machines and readies one for code in JavaScript. Rejects with `IsolationUnavailableError` where no machine can run, and says
+   * what to do; with `TypeError` or `RangeError` for options that are none.
+   */
+  static async open(options: SandboxOptions = {}): Promise<Sandbox> {
+    const resolved = resolveSandboxOptions(options)
+    const { vms, queue, memoryBudgetMb } = resolved
+    const budget = memoryBudgetMb === undefined ? {} : { memoryBudgetMb }
+    const machines = await openVirtualMachines({ vms, queue, ...budget })
+    const sandbox = new Sandbox({ options: resolved, machines, events: new SandboxEvents(), own: true })
+    try {
+      await sandbox.prepare()
+      return sandbox
+    } catch (error) {
+      await sandbox.close()
+      throw error
+    }
+  }
+
+  /** Readies the machine that waits for code of the sandbox's own limits. */
+  async prepare(): Promise<void> {
+    const { options } = resolveLimits(this.#options.runtime, this.#options.limits)
+    await this.#machines.runner({ options, typed: false })
+  }
+
+  /**
+   * Runs a text once: its default export is called with `args`, or is the value if it is no function. Rejects with a `SandboxError`:
+   * `ThrownError` for what the program threw, a `LimitError` for a limit.
+   */
+  async run(text: string, options: RunOptions = {}): Promise<RunResult> {
+    if (typeof text !== 'string') {
+      throw new TypeError(`Cannot run a program: it is ${Deno.inspect(text)}, want its text`)
+    }
+    const { args = [], language = 'js', export: entrypoint = 'default', ...given } = options
+    const { runtime, limits: defaults } = this.#options
+    const limits = resolveLimits(runtime, given, defaults)
+    const code = checkText(text, language)
+    const call = { program: code.program, entrypoint, method: undefined, args, env: {}, props: undefined }
+    return await this.#count(async () => {
+      const done = await this.#runOnce({ code, limits }, toCallFrame(call), 0, undefined)
+      const { completion, remains } = done
+      return { value: takeValue(limits, completion, remains), ...remains }
+    })
+  }
+
+  /** A program without a name. Throws `TypeError` for what is none. */
+  load(code: SandboxCode): SandboxWorker {
+    const version = this.#programs.make(undefined, () => code, undefined)
+    return new SandboxWorker(this.#asks(() => version, () => Promise.resolve()))
+  }
+
+  /**
+   * The program of a name. Its first call asks the loader; a known name does not ask again, unless `version` is another one than before:
+   * then that is loaded while the former goes on, and takes its place if it loads.
+   */
+  get(name: string, loader: SandboxLoader | SandboxCode, options: { version?: string } = {}): SandboxWorker {
+    if (typeof name !== 'string' || name === '' || name.length > 256) {
+      throw new TypeError(`Cannot get a program: its name is ${Deno.inspect(name)}, want 1 to 256 characters`)
+    }
+    const load = typeof loader === 'function' ? loader : () => loader
+    const { version } = options
+    const { settled } = this.#programs.find(name, load, version)
+    const current = () => this.#programs.current(name) ?? this.#programs.find(name, load, version).current
+    return new SandboxWorker(this.#asks(current, () => settled))
+  }
+
+  /** Calls `listener` for events of this sandbox: `sandbox:timeout`, or `sandbox:*`. Gives what ends that. */
+  on(pattern: EventPattern, listener: LifecycleListener): () => void {
+    return this.#events.listen(pattern, listener)
+  }
+
+  /** Counts so far. */
+  stats(): SandboxStats {
+    return {
+      runs: this.#runs,
+      failed: this.#failed,
+      programs: this.#programs.list().map(({ name, version, uses, state }) => ({
+        name: name!,
+        version,
+        uses,
+        warm: state === 'warm',
+      })),
+    }
+  }
+
+  /** Refuses further runs, and ends after those under way, which their limits bound. */
+  close(): Promise<void> {
+    return this.#closing ??= this.#close()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  async #close(): Promise<void> {
+    await this.#programs.close()
+    await this.#machines.close(this.#own)
+  }
+
+  #asks(current: () => Version, settled: () => Promise<void>): Asks {
+    return {
+      call: (call, options) => this.#call(current(), call, options, true),
+      fetch: (request, call, options) => this.#fetch(current(), request, call, options),
+      ready: async () => {
+        await settled()
+        await this.#programs.load(current())
+      },
+    }
+  }
+
+  async #call(
+    version: Version,
+    call: Omit<Call, 'program' | 'env'>,
+    options: CallOptions,
+    counts: boolean,
+  ): Promise<unknown> {
+    const { entrypoint, method, args } = call
+    return await this.#count(async () => {
+      const loaded = await this.#programs.load(version)
+      const { env } = loaded.code
+      const limits = withTimeout(loaded.limits, options)
+      if (entrypoint !== null) version.shapes.addCall(entrypoint, method, args)
+      const { completion, remains } = await this.#perform(
+        version,
+        { ...loaded, limits },
+        (program) => toCallFrame({ ...call, program, env }),
+        counts,
+      )
+      return takeValue(limits, completion, remains)
+    })
+  }
+
+  async #fetch(
+    version: Version,
+    request: Request,
+    call: Pick<FetchCall, 'entrypoint' | 'props'>,
+    options: CallOptions,
+  ): Promise<Response> {
+    return await this.#count(async () => {
+      const [loaded, body] = await Promise.all([
+        this.#programs.load(version),
+        readBody(request, this.#options.maxBodyBytes),
+      ])
+      const { env } = loaded.code
+      const limits = withTimeout(loaded.limits, options)
+      version.shapes.addFetch(call.entrypoint, request, body)
+      const { completion, remains } = await this.#perform(
+        version,
+        { ...loaded, limits },
+        (program) => toFetchFrame(request, { ...call, program, env, body }),
+        true,
+      )
+      return takeResponse(limits, completion, remains)
+    })
+  }
+
+  /** In the snapshot of the program, where it has one; else as code that nobody has seen. */
+  async #perform(
+    version: Version,
+    loaded: LoadedCode,
+    toFrame: (program: Call['program']) => Uint8Array<ArrayBuffer>,
+    counts: boolean,
+  ): Promise<Done> {
+    const { line, name } = version
+    const running = counts ? this.#programs.use(version) : null
+    if (running !== null) {
+      try {
+        const frame = toFrame(undefined)
+        const { limits } = loaded
+        return await perform(this.#machines, this.#events, this.#options.queue, {
+          running,
+          limits,
+          frame,
+          line,
+          name,
+          warm: true,
+        })
+      } catch (error) {
+        // Dropped, or swapped, between the look at it and now.
+        if (!isClosed(error) || this.#closing !== null) throw error
+      }
+    }
+    return await this.#runOnce(loaded, toFrame(loaded.code.program), line, name)
+  }
+
+  async #runOnce(
+    { code, limits }: LoadedCode,
+    frame: Uint8Array<ArrayBuffer>,
+    line: number,
+    name: string | undefined,
+  ): Promise<Done> {
+    if (this.#closing !== null) throw new SandboxError('The sandbox is closed')
+    const kind = { options: limits.options, typed: code.typed }
+    for (let tries = 0;; tries++) {
+      const running = await this.#machines.runner(kind)
+      try {
+        return await perform(this.#machines, this.#events, this.#options.queue, {
+          running,
+          limits,
+          frame,
+          line,
+          name,
+          warm: false,
+        })
+      } catch (error) {
+        // Runners of other limits pushed it out.
+        if (!isClosed(error) || this.#closing !== null || tries > 2) throw error
+      }
+    }
+  }
+
+  async #count<T>(work: () => Promise<T>): Promise<T> {
+    this.#runs++
+    try {
+      return await work()
+    } catch (error) {
+      this.#failed++
+      throw error
+    }
+  }
+}
+
+function isClosed(error: unknown): boolean {
+  return error instanceof SandboxError && error.cause instanceof ClosedError
+}
+
+function withTimeout(limits: ResolvedLimits, { timeoutMs }: CallOptions): ResolvedLimits {
+  if (timeoutMs === undefined) return limits
+  const { runtime } = limits.options
+  const checked = resolveLimits(runtime, { timeoutMs }).options.timeoutMs
+  return { ...limits, options: { ...limits.options, timeoutMs: checked } }
+}
+
+/** The body of a request, up to `most` bytes. Rejects with `LimitError` for more. */
+async function readBody(request: Request, most: number): Promise<Uint8Array<ArrayBuffer>> {
+  if (request.body === null) return new Uint8Array(0)
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of request.body) {
+    size += chunk.length
+    if (size > most) {
+      throw new LimitError(`The body of the request is over the limit of ${most} bytes`, {
+        name: 'maxBodyBytes',
+        value: most,
+      })
+    }
+    chunks.push(chunk)
+  }
+  return joinBytes(chunks)
+}

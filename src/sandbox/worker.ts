@@ -1,0 +1,94 @@
+/** A program as the application holds it. */
+import type { Call, FetchCall } from './message.ts'
+
+/** What a program is asked through; `Sandbox` gives it. */
+export interface Asks {
+  call(call: Omit<Call, 'program' | 'env'>, options: CallOptions): Promise<unknown>
+  fetch(
+    request: Request,
+    call: Pick<FetchCall, 'entrypoint' | 'props'>,
+    options: CallOptions,
+  ): Promise<Response>
+  /** Resolves when the newest version serves; rejects with why it does not. */
+  ready(): Promise<void>
+}
+
+/** How one call runs. */
+export interface CallOptions {
+  /** Milliseconds; default: the program's. */
+  readonly timeoutMs?: number
+}
+
+/** How an entry point is asked. */
+export interface EntrypointOptions {
+  /** Data that its class finds in `ctx.props`. */
+  readonly props?: unknown
+  readonly limits?: CallOptions
+}
+
+/** An export of a program: an object with methods, or a class, of which each call makes one. */
+export class Entrypoint {
+  readonly #asks: Asks
+  readonly #name: string
+  readonly #options: EntrypointOptions
+
+  constructor(asks: Asks, name: string, options: EntrypointOptions) {
+    this.#asks = asks
+    this.#name = name
+    this.#options = options
+  }
+
+  /** Its answer to a request. Rejects with a `SandboxError`. */
+  fetch(input: Request | URL | string, init?: RequestInit): Promise<Response> {
+    const { props, limits = {} } = this.#options
+    const request = input instanceof Request && init === undefined ? input : new Request(input, init)
+    return this.#asks.fetch(request, { entrypoint: this.#name, props }, limits)
+  }
+
+  /** What its method gives, a structured clone. Rejects with a `SandboxError`. */
+  call(method: string, ...args: readonly unknown[]): Promise<unknown> {
+    const { props, limits = {} } = this.#options
+    return this.#asks.call({ entrypoint: this.#name, method: checkName(method), args, props }, limits)
+  }
+}
+
+/** A program. Each call runs in a machine that is reset afterwards, so nothing of one is there in the next. */
+export class SandboxWorker {
+  readonly #asks: Asks
+
+  constructor(asks: Asks) {
+    this.#asks = asks
+  }
+
+  /** What `fetch` of its default export answers. Rejects with a `SandboxError`. */
+  fetch(input: Request | URL | string, init?: RequestInit): Promise<Response> {
+    return this.entrypoint().fetch(input, init)
+  }
+
+  /** What an exported function gives, or that method of the default export. Rejects with a `SandboxError`. */
+  call(name: string, ...args: readonly unknown[]): Promise<unknown> {
+    return this.entrypoint().call(name, ...args)
+  }
+
+  /** An export that is an object or a class; `default` if left out. */
+  entrypoint(name = 'default', options: EntrypointOptions = {}): Entrypoint {
+    return new Entrypoint(this.#asks, checkName(name), options)
+  }
+
+  /** {@linkcode entrypoint}, by the name that Workers have for it. */
+  getEntrypoint(name?: string | null, options: EntrypointOptions = {}): Entrypoint {
+    return this.entrypoint(name ?? undefined, options)
+  }
+
+  /** Resolves when the newest version serves, once it was loaded; rejects with why it does not. */
+  ready(): Promise<void> {
+    return this.#asks.ready()
+  }
+}
+
+function checkName(name: unknown): string {
+  if (typeof name === 'string' && name !== '' && name.length <= 256) return name
+  throw new TypeError(
+    `Cannot use an export: its name is ${Deno.inspect(name)}, want a text of 1 to 256 characters`,
+  )
+}
