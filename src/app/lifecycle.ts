@@ -222,6 +222,7 @@ async function checkFolder(option: string, folder: string): Promise<void> {
 function toStartupError(error: unknown): unknown {
   const expected = error instanceof RouteNamesError || error instanceof Deno.errors.NotFound ||
     error instanceof Deno.errors.NotADirectory
+  if (error instanceof Deno.errors.NotCapable) return new StartupError(`Cannot start: ${error.message}`)
   return expected ? new StartupError(error.message) : error
 }
 

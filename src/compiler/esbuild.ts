@@ -18,12 +18,25 @@ export async function useEsbuild<Api extends Stoppable, T>(work: (esbuild: Api) 
   users++
   try {
     return await work((loaded ??= await import('esbuild') as Stoppable) as Api)
+  } catch (error) {
+    throw explain(error)
   } finally {
     if (--users === 0) {
       idle?.resolve()
       idle = null
     }
   }
+}
+
+/** esbuild is a process, and without the permission for one fails in its own wrapper with words that tell nobody why. */
+function explain(error: unknown): unknown {
+  const isTold = typeof error === 'object' && error !== null && 'errors' in error
+  if (isTold || Deno.permissions.querySync({ name: 'run' }).state === 'granted') return error
+  const isRefused = error instanceof Deno.errors.NotCapable || error instanceof TypeError
+  if (!isRefused || !/unref|run access/.test(error.message)) return error
+  return new Deno.errors.NotCapable(
+    'Cannot start esbuild, which compiles isolated routes and JSX: it may not run, run again with the --allow-run flag (or -A)',
+  )
 }
 
 /** esbuild itself, for calls that do not wait: each has a process of its own. */

@@ -45,7 +45,9 @@ function describe(error: unknown, project: string | null): { line: string; key: 
   }
   const summary = summaryOf(error)
   const frames = project === null ? stackFrames(error) : ownFrames(error, project)
-  const place = placeOf(error, project) ?? frames[0]?.replace(/^at (?:.*\()?(.*?)\)?$/, '$1')
+  // Told that it has none, an error has no other place either.
+  const thrown = placeSet(error) === null ? undefined : frames[0]
+  const place = placeOf(error, project) ?? thrown?.replace(/^at (?:async )?(?:.*\()?(.*?)\)?$/, '$1')
   const [first = '', ...more] = (summary ?? String(error.message)).split('\n')
   const named = summary === undefined ? `${error.name}: ${first}` : first
   const suffix = place === undefined || named.includes(place) ? '' : ` (${place})`

@@ -96,6 +96,9 @@ function toStartupError(error: unknown, options: ServeOptions): unknown {
       `Cannot listen on ${place}: permission denied, want a port from 1024 on or more rights`,
     )
   }
+  if (error instanceof Deno.errors.NotCapable) {
+    return new StartupError(`Cannot listen on ${place}: ${error.message}`)
+  }
   if (error instanceof Deno.errors.AddrNotAvailable) {
     return new StartupError(`Cannot listen on ${place}: no such address on this machine, want one of its own`)
   }

@@ -3,6 +3,7 @@ import type { Awaitable } from '../../context/types.ts'
 import { COLD_MS } from './boot.ts'
 import { buildLibrary } from '../ffi/build/build.ts'
 import { IsolationUnavailableError } from '../ffi/errors.ts'
+import { checkFfiPermission } from '../ffi/ffi_permission.ts'
 import { checkKvmDevice } from '../ffi/kvm_device.ts'
 import { NativeLibrary } from '../ffi/library.ts'
 import { NativePool, type SubmitOptions } from '../ffi/native_pool.ts'
@@ -16,6 +17,7 @@ import { type SnapshotProgram, Snapshots } from './snapshots.ts'
  */
 export async function openVirtualMachines(options: MachinesOptions): Promise<Machines> {
   await checkKvmDevice()
+  checkFfiPermission()
   const { onBuild, signal } = options
   const library = NativeLibrary.open(await buildLibrary({ onBuild, signal }))
   try {

@@ -1,5 +1,5 @@
 /** The library's file, built when there is none that fits the sources. */
-import { type Artifact, buildArtifact, type BuildOptions } from './cargo_build.ts'
+import { type Artifact, buildArtifact, type BuildOptions, keptFolder } from './cargo_build.ts'
 
 export { type BuildOptions, NativeBuildError } from './cargo_build.ts'
 
@@ -23,4 +23,9 @@ export const LIBRARY: Artifact = {
 /** The path of a library that fits the sources; builds it if need be. Rejects with `NativeBuildError`. */
 export function buildLibrary(options: BuildOptions = {}): Promise<string> {
   return buildArtifact(LIBRARY, options)
+}
+
+/** The folder of the library's file. */
+export function libraryFolder(): string {
+  return keptFolder(LIBRARY)
 }

@@ -62,7 +62,7 @@ const LAST_LINES = 30
 export async function buildArtifact(artifact: Artifact, options: BuildOptions = {}): Promise<string> {
   const folder = options.folder ?? nativeFolder(artifact)
   const target = targetFolder(join(folder, artifact.workspace), options.targetFolder)
-  const kept = join(target, 'release', 'mayfly')
+  const kept = keptFolder(artifact, options)
   const [before, after] = artifact.name
   const name = `${before}${(await hashSources(artifact, folder)).slice(0, 16)}${after}`
   const path = join(kept, name)
@@ -89,6 +89,12 @@ export async function buildArtifact(artifact: Artifact, options: BuildOptions = 
   }
   await removeOld(kept, artifact, name)
   return path
+}
+
+/** The folder where what was built is kept. */
+export function keptFolder(artifact: Artifact, options: BuildOptions = {}): string {
+  const folder = options.folder ?? nativeFolder(artifact)
+  return join(targetFolder(join(folder, artifact.workspace), options.targetFolder), 'release', 'mayfly')
 }
 
 /** SHA-256 of all that an artifact is made of, as hex digits. */
