@@ -89,7 +89,7 @@ async function answered(machines: Machines, program: Program): Promise<SnapshotP
   const { outcome, message } = await machines.submit(booted, encodeGet(), {
     timeoutMs: HELLO_MS,
     keep: false,
-    line: 0,
+    flow: 0,
   })
   if (outcome !== 'answered') throw new Error(`Cannot measure a hello: ${outcome} ${message}, want an answer`)
   if (!(booted instanceof SnapshotProgram)) throw new Error('Cannot measure a program: it has no snapshot')

@@ -335,7 +335,7 @@ function submit(
     const completion = isolation.machines.submit(booted, frame, {
       timeoutMs,
       keep: !ephemeral,
-      line: handler.index,
+      flow: handler.index,
     })
     return completion instanceof Promise ? completion.catch(refused) : completion
   } catch (error) {

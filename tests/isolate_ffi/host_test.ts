@@ -9,7 +9,7 @@ async function withMachines(body: () => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir()
   try {
     using library = await openLibrary()
-    await using pool = new NativePool(library, { workers: 2, queue: 16, lingerUs: 0 })
+    await using pool = new NativePool(library, { workers: 2, queue: 16, busyPollUs: 0 })
     await using program = await NativeProgram.boot(library, guestSpec(await compileGuest(folder)))
     const hello = async () =>
       assertEquals(told(await pool.submit(program, ask('count'), { timeoutMs: 60_000 })), '1')

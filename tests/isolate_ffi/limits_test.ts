@@ -61,7 +61,7 @@ testWith(
 )
 
 async function meetLimits(library: NativeLibrary, guest: string): Promise<void> {
-  await using pool = new NativePool(library, { workers: 1, queue: 4, lingerUs: 0 })
+  await using pool = new NativePool(library, { workers: 1, queue: 4, busyPollUs: 0 })
   await using program = await NativeProgram.boot(library, guestSpec(guest, { limits: LIMITS }))
   const send = (deed: string) => pool.submit(program, ask(deed), { timeoutMs: 60_000 })
   for (const [deed, answer, denied] of CASES) {

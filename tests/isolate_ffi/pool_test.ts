@@ -127,10 +127,10 @@ testWith(
 
 testWith(
   NO_MACHINE,
-  'NativePool.submit waits for short lonely requests on this thread, and each is answered and reset',
+  'NativePool.submit waits for short sole requests on this thread, and each is answered and reset',
   () =>
     // So long that no wait is in vain but that for the endless loop.
-    withPool({ workers: 1, queue: 16, lingerUs: 60_000_000 }, async (pool, program) => {
+    withPool({ workers: 1, queue: 16, busyPollUs: 60_000_000 }, async (pool, program) => {
       const seen = { here: 0, later: 0 }
       const run = async (what: string) => {
         const answer = pool.submit(program, ask(what), SLOW)
@@ -160,7 +160,7 @@ testWith(
   NO_MACHINE,
   'NativePool.submit gives a wait on this thread up when its time is over',
   () =>
-    withPool({ workers: 1, queue: 16, lingerUs: 20_000 }, async (pool, program) => {
+    withPool({ workers: 1, queue: 16, busyPollUs: 20_000 }, async (pool, program) => {
       for (let i = 0; i < 30; i++) assertEquals(told(await pool.submit(program, ask('count'), SLOW)), '1')
       const spin = pool.submit(program, ask('spin'), { timeoutMs: 500 })
       assertEquals(pool.outstanding, 1)

@@ -23,7 +23,7 @@ const SPEC: ProgramSpec = {
     mappings: 4,
   },
   warmup: [{ frame: new Uint8Array([9, 9]), runs: 3, group: 2, tell: true }],
-  draws: true,
+  reseed: true,
   last: new Uint8Array([8]),
   clockUs: 5,
 }
@@ -46,16 +46,16 @@ Deno.test('encodeSpec writes each item with its tag and length', () => {
       '\x40\x42\x0f\0\0\0\0\0\0\0\0\0\x01\0\0\0\x02\0\0\0\x03\0\0\0\x04\0\0\0',
     ],
     ['warmup', '\x03\0\0\0\x02\0\0\0\x01\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\t\t'],
-    ['draws', ''],
+    ['reseed', ''],
     ['last', '\b'],
   ])
 })
 
 Deno.test('encodeSpec writes what a base is to load', () => {
   const { files, limits, warmup } = SPEC
-  const load = encodeSpec({ base: 7, frame: new Uint8Array([1, 2]), files, limits, warmup, draws: true })
+  const load = encodeSpec({ base: 7, frame: new Uint8Array([1, 2]), files, limits, warmup, reseed: true })
   const written = items(load)
-  assertEquals(written.map(([name]) => name), ['base', 'file', 'limits', 'warmup', 'draws'])
+  assertEquals(written.map(([name]) => name), ['base', 'file', 'limits', 'warmup', 'reseed'])
   assertEquals(written[0], ['base', '\x07\0\0\0\x01\x02'])
 })
 

@@ -129,7 +129,7 @@ function suite(runtime: Runtime): void {
         const [first, second] = [await machines.boot(programs[0]), await machines.boot(programs[1])]
         await machines.retire(first)
         const frame = programs[0].warmup[0].frame as Uint8Array<ArrayBuffer>
-        const options = { timeoutMs: 5000, keep: false, line: 0 }
+        const options = { timeoutMs: 5000, keep: false, flow: 0 }
         const refused = await Promise.resolve().then(() => machines.submit(first, frame, options)).catch((
           e,
         ) => e)

@@ -24,7 +24,7 @@ pub fn report() -> String {
                 ("xsaveBytes", host.xsave_length().to_string()),
             ])
         }
-        Err(Error::Unavailable(u)) => unavailable(&u.reason, &u.mend),
+        Err(Error::Unavailable(u)) => unavailable(&u.reason, &u.hint),
         Err(e) => unavailable(
             &format!("KVM opens, but its probe failed: {e}"),
             "report this line with the kernel's version and the CPU's model",
@@ -32,11 +32,11 @@ pub fn report() -> String {
     }
 }
 
-fn unavailable(reason: &str, mend: &str) -> String {
+fn unavailable(reason: &str, hint: &str) -> String {
     object([
         ("available", "false".into()),
         ("reason", string(reason)),
-        ("mend", string(mend)),
+        ("hint", string(hint)),
     ])
 }
 
@@ -48,7 +48,7 @@ mod tests {
     fn report_says_one_or_the_other() {
         let text = report();
         let good = text.starts_with(r#"{"available":true,"flavour":""#);
-        let bad = text.starts_with(r#"{"available":false,"reason":""#) && text.contains(r#","mend":""#);
+        let bad = text.starts_with(r#"{"available":false,"reason":""#) && text.contains(r#","hint":""#);
         assert!(good != bad, "{text}");
     }
 }

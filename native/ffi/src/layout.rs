@@ -65,9 +65,9 @@ numbers! {
 pub const KEEP: u32 = 1;
 /// A flag of a submission: compare the machine with its snapshot afterwards.
 pub const CHECK: u32 = 2;
-/// A submission's flags from this bit on: its line. Requests of a program that bear the same number wait in one line, and lines are
+/// A submission's flags from this bit on: its flow. Requests of a program that bear the same number are one flow, and flows are
 /// served in turn.
-pub const LINE_SHIFT: u32 = 8;
+pub const FLOW_SHIFT: u32 = 8;
 
 /// A request that is done.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -260,7 +260,7 @@ pub fn describe(pointers: Pointers) -> String {
     }
     let _ = writeln!(text, "flag keep = {KEEP}");
     let _ = writeln!(text, "flag check = {CHECK}");
-    let _ = writeln!(text, "flag line << {LINE_SHIFT}");
+    let _ = writeln!(text, "flag flow << {FLOW_SHIFT}");
     let _ = writeln!(text, "spec version = {}", crate::spec::VERSION);
     for (name, tag) in crate::spec::TAGS {
         let _ = writeln!(text, "spec {name} = {tag}");

@@ -29,7 +29,7 @@ use std::time::Duration;
 use mayfly_pool::{WarmupRequest, time_request};
 
 use abi::{Fault, Status, bytes_in, bytes_out, count, exports, fault};
-use layout::{CHECK, Completion, KEEP, LINE_SHIFT, Part, Pointers, Reset};
+use layout::{CHECK, Completion, FLOW_SHIFT, KEEP, Part, Pointers, Reset};
 use pool::{Request, TicketPool};
 use program::BootedProgram;
 use registry::Registry;
@@ -259,10 +259,10 @@ exports! {
 }
 
 fn request(program: i32, frame: &[u8], timeout_us: u32, flags: u32) -> Result<Request<'_>, Fault> {
-    let line = flags >> LINE_SHIFT;
-    if flags & !(KEEP | CHECK) != line << LINE_SHIFT {
+    let flow = flags >> FLOW_SHIFT;
+    if flags & !(KEEP | CHECK) != flow << FLOW_SHIFT {
         let text = format!(
-            "submit a request: flags {flags:#x}, want bits 0 and 1 or none, and a line from bit {LINE_SHIFT} on"
+            "submit a request: flags {flags:#x}, want bits 0 and 1 or none, and a flow from bit {FLOW_SHIFT} on"
         );
         return Err(fault(Status::BadArgument, text));
     }
@@ -270,7 +270,7 @@ fn request(program: i32, frame: &[u8], timeout_us: u32, flags: u32) -> Result<Re
     Ok(Request {
         program: PROGRAMS.get(program)?.program()?,
         frame,
-        line,
+        flow,
         timeout: Duration::from_micros(timeout_us.into()),
         keep: flags & KEEP != 0,
         check: flags & CHECK != 0,

@@ -66,7 +66,7 @@ impl TicketPool {
             // Tickets are never negative.
             id: u64::from(ticket.unsigned_abs()),
             program: request.program,
-            line: request.line,
+            flow: request.flow,
             frame: request.frame.to_vec(),
             timeout_ns: u64::try_from(request.timeout.as_nanos()).unwrap_or(u64::MAX),
             keep: request.keep,
@@ -192,8 +192,8 @@ pub struct Request<'a> {
     pub program: Arc<Program>,
     /// One whole frame.
     pub frame: &'a [u8],
-    /// Its line, among those of the program.
-    pub line: u32,
+    /// Its flow, among those of the program.
+    pub flow: u32,
     /// How long it may run.
     pub timeout: Duration,
     /// Keep the program's state.

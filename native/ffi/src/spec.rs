@@ -54,11 +54,11 @@ numbers! {
         /// runs are first compared, and for all runs, frame.
         Warmup = 10 "warmup",
         /// Empty: the program answers draw frames, and its generators are brought to their next seed before the snapshot.
-        Draws = 11 "draws",
+        Reseed = 11 "reseed",
         /// Microseconds u32 by which the program's clocks move on, up to a second; exact without it.
         Clock = 12 "clock",
         /// Handle u32 of a program that waits to be told what to load, and the request frame that tells it. Without it the program
-        /// boots by itself; with it there are files, mounts, limits, warm-up, draws and last only.
+        /// boots by itself; with it there are files, mounts, limits, warm-up, reseed and last only.
         Base = 13 "base",
         /// A request frame whose answer is dropped, after all else and before the snapshot.
         Last = 14 "last",
@@ -81,7 +81,7 @@ impl Tag {
             Tag::Libraries,
             Tag::Limits,
             Tag::Warmup,
-            Tag::Draws,
+            Tag::Reseed,
             Tag::Clock,
             Tag::Base,
             Tag::Last,
@@ -161,7 +161,7 @@ fn base_item(payload: &[u8]) -> Result<(i32, Vec<u8>), Fault> {
 fn to_load(spec: Spec, frame: Vec<u8>, loading: Loading) -> Result<Load, Fault> {
     let Spec {
         mounts,
-        draws,
+        reseed,
         last,
         limits,
         ..
@@ -179,7 +179,7 @@ fn to_load(spec: Spec, frame: Vec<u8>, loading: Loading) -> Result<Load, Fault> 
         None => Ok(Load {
             mounts,
             frame,
-            draws,
+            reseed,
             last,
             limits,
             loading,
@@ -205,8 +205,8 @@ fn add_item(spec: &mut Spec, entries: &mut Vec<Entry>, tag: Tag, payload: &[u8])
         Tag::Libraries => spec.mounts.extend(library_mounts(absolute(payload)?.as_ref())),
         Tag::Limits => spec.limits = limits(payload)?,
         Tag::Warmup => entries.push(warmup(payload)?),
-        Tag::Draws if payload.is_empty() => spec.draws = true,
-        Tag::Draws => return Err(wrong("a draws item with bytes, want an empty one")),
+        Tag::Reseed if payload.is_empty() => spec.reseed = true,
+        Tag::Reseed => return Err(wrong("a reseed item with bytes, want an empty one")),
         Tag::Last => {
             check_frame(payload)?;
             spec.last = Some(payload.to_vec());

@@ -122,7 +122,7 @@ fn compile(filter: Filter) -> Result<BpfProgram, seccompiler::BackendError> {
             vec![all(vec![equal(3, libc::MREMAP_MAYMOVE as u64)?])?],
         ),
         (libc::SYS_pread64, vec![all(vec![page_map])?]),
-        // The length of this thread's own turns.
+        // The length of this thread's own time slice.
         (libc::SYS_sched_getattr, vec![all(vec![equal(0, 0)?])?]),
         (libc::SYS_sched_setattr, vec![all(vec![equal(0, 0)?])?]),
         // A program under PVM that loaded FS or GS changed this thread's: `vmm` puts the selector back, and the base with it.

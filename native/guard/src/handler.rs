@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use libc::{c_int, c_void, siginfo_t, ucontext_t};
 
-use crate::bell::wait_while;
 use crate::crash::{REGISTERS, Record, signal_name};
-use crate::slot::{BURIED, CRASHED, Slot, TRACED};
+use crate::notifier::wait_while;
+use crate::slot::{CRASHED, REAPED, Slot, TRACED};
 
 /// What a bug of ours can raise by an instruction, and a refused system call.
 pub(crate) const SIGNALS: [c_int; 5] = [
@@ -97,7 +97,7 @@ fn contain(slot: &Slot, signal: c_int, info: &siginfo_t, context: &mut ucontext_
         return;
     }
     if slot.entered.swap(true, Ordering::AcqRel) {
-        wait_for_burial(slot); // the trace faulted: what it has is all there is
+        wait_to_be_reaped(slot); // the trace faulted: what it has is all there is
     }
     let record = Record {
         signal,
@@ -109,20 +109,20 @@ fn contain(slot: &Slot, signal: c_int, info: &siginfo_t, context: &mut ucontext_
     // SAFETY: this is the first entry, on the thread's own handler.
     unsafe { slot.set_record(record) };
     slot.set_state(CRASHED);
-    slot.bell.ring();
+    slot.notifier.notify();
     // SAFETY: the caller of this function is a handler of this thread alone; the unwinder keeps no state between threads (it
     // finds tables by `_dl_find_object`, without a lock, from glibc 2.35 on; before, the owner's deadline ends it).
     unsafe { backtrace::trace_unsynchronized(|frame| slot.push_frame(frame.ip() as usize)) };
-    wait_for_burial(slot);
+    wait_to_be_reaped(slot);
 }
 
 /// Waits until the owner has answered for this thread, and ends it without any clean-up; ends the process if that does not come.
-fn wait_for_burial(slot: &Slot) -> ! {
+fn wait_to_be_reaped(slot: &Slot) -> ! {
     slot.set_state(TRACED);
-    slot.bell.ring();
+    slot.notifier.notify();
     let patience = Duration::from_millis(slot.patience_ms.load(Ordering::Relaxed));
-    if !wait_while(&slot.state, |state| state != BURIED, patience) {
-        last_words(slot, "nobody buried it: a lock may be lost");
+    if !wait_while(&slot.state, |state| state != REAPED, patience) {
+        last_words(slot, "nobody reaped it: a lock may be lost");
     }
     loop {
         // SAFETY: ends this thread only; its stack is freed by whoever joins it.

@@ -6,8 +6,8 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::bell::{Bell, futex_wake};
 use crate::crash::{Crash, Record};
+use crate::notifier::{Notifier, futex_wake};
 
 /// The thread runs.
 pub(crate) const RUNNING: u32 = 0;
@@ -18,9 +18,9 @@ pub(crate) const CRASHED: u32 = 2;
 /// Its return addresses are recorded as well, as far as they could be read.
 pub(crate) const TRACED: u32 = 3;
 /// Its owner has done with it: it may leave.
-pub(crate) const BURIED: u32 = 4;
+pub(crate) const REAPED: u32 = 4;
 
-/// An owner needs some milliseconds for a burial, unless a lock is lost.
+/// An owner needs some milliseconds to reap one, unless a lock is lost.
 const PATIENCE_MS: u64 = 10_000;
 /// Most return addresses kept.
 pub(crate) const FRAMES: usize = 64;
@@ -36,11 +36,11 @@ const CANARY_BYTES: usize = 64 << 10;
 pub(crate) struct Slot {
     /// One of the states above; a futex.
     pub state: AtomicU32,
-    pub bell: Arc<Bell>,
+    pub notifier: Arc<Notifier>,
     pub name: String,
     /// Left by a panic.
     pub panic: Mutex<Option<Crash>>,
-    /// How long the thread, crashed, waits for its burial.
+    /// How long the thread, crashed, waits to be reaped.
     pub patience_ms: AtomicU64,
     /// Set by the handler on its first entry: the second is a fault of the handler's own.
     pub entered: AtomicBool,
@@ -66,7 +66,7 @@ static SLOTS: [AtomicPtr<Slot>; THREADS] = [const { AtomicPtr::new(ptr::null_mut
 
 impl Slot {
     /// A slot with a place in the table.
-    pub fn new(name: String, bell: Arc<Bell>) -> io::Result<Box<Slot>> {
+    pub fn new(name: String, notifier: Arc<Notifier>) -> io::Result<Box<Slot>> {
         let stack = SignalStack::new()?;
         let claimed = |id: &AtomicI32| {
             id.compare_exchange(0, -1, Ordering::AcqRel, Ordering::Relaxed)
@@ -78,7 +78,7 @@ impl Slot {
             .ok_or_else(|| io::Error::other(format!("{THREADS} threads run machines, want fewer")))?;
         Ok(Box::new(Slot {
             state: AtomicU32::new(RUNNING),
-            bell,
+            notifier,
             name,
             panic: Mutex::default(),
             patience_ms: AtomicU64::new(PATIENCE_MS),
@@ -107,7 +107,7 @@ impl Slot {
         self.probe_allocator();
         IDS[self.place].store(-1, Ordering::Release);
         self.set_state(ENDED);
-        self.bell.ring();
+        self.notifier.notify();
     }
 
     /// The slot of the calling thread, if it is watched. May be called in a signal handler.

@@ -9,8 +9,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use crate::bell::{Bell, wait_while};
 use crate::crash::Crash;
+use crate::notifier::{Notifier, wait_while};
 use crate::slot::{CRASHED, ENDED, RUNNING, Slot, TRACED};
 use crate::{handler, panics, slot};
 
@@ -26,7 +26,7 @@ pub enum State {
     Running,
     /// It ended, or panicked.
     Ended,
-    /// A fault or a refused call met it; it waits for [`VmThread::bury`].
+    /// A fault or a refused call met it; it waits for [`VmThread::reap`].
     Crashed,
 }
 
@@ -34,7 +34,7 @@ pub enum State {
 ///
 /// ```text
 /// Running ──> Ended ── take_crash (a panic, or none) ── drop
-///    └──────> Crashed ── take_crash ── bury
+///    └──────> Crashed ── take_crash ── reap
 /// ```
 #[derive(Debug)]
 pub struct VmThread {
@@ -50,23 +50,27 @@ struct Theirs(*const Slot);
 unsafe impl Send for Theirs {}
 
 impl VmThread {
-    /// Starts a thread that rings `bell` when it ends or crashes. Signals meant for the process are blocked on it.
-    pub fn spawn(name: &str, bell: &Arc<Bell>, body: impl FnOnce() + Send + 'static) -> io::Result<VmThread> {
+    /// Starts a thread that notifies `notifier` when it ends or crashes. Signals meant for the process are blocked on it.
+    pub fn spawn(
+        name: &str,
+        notifier: &Arc<Notifier>,
+        body: impl FnOnce() + Send + 'static,
+    ) -> io::Result<VmThread> {
         // SAFETY: the body borrows nothing.
-        unsafe { VmThread::spawn_unchecked(name, bell, body) }
+        unsafe { VmThread::spawn_unchecked(name, notifier, body) }
     }
 
     /// The same for a body that borrows.
     ///
     /// # Safety
-    /// What the body borrows lives, and is not touched, until the thread was dropped or buried.
+    /// What the body borrows lives, and is not touched, until the thread was dropped or reaped.
     pub unsafe fn spawn_unchecked<'a>(
         name: &str,
-        bell: &Arc<Bell>,
+        notifier: &Arc<Notifier>,
         body: impl FnOnce() + Send + 'a,
     ) -> io::Result<VmThread> {
         handler::install()?;
-        let slot = Slot::new(name.into(), bell.clone())?;
+        let slot = Slot::new(name.into(), notifier.clone())?;
         let theirs = Theirs(&*slot);
         let run = move || {
             let theirs = theirs;
@@ -87,7 +91,7 @@ impl VmThread {
             slot.leave();
         };
         let run: Box<dyn FnOnce() + Send + 'a> = Box::new(run);
-        // SAFETY: the caller's promise lengthens the body's life, and drop and bury join the thread.
+        // SAFETY: the caller's promise lengthens the body's life, and drop and reap join the thread.
         let run = unsafe { mem::transmute::<Box<dyn FnOnce() + Send + 'a>, Box<dyn FnOnce() + Send>>(run) };
         Ok(VmThread {
             thread: Some(start(Box::new(run))?),
@@ -95,7 +99,7 @@ impl VmThread {
         })
     }
 
-    /// How long the thread, once crashed, waits for [`VmThread::bury`] before it takes a lock for lost and aborts the process:
+    /// How long the thread, once crashed, waits for [`VmThread::reap`] before it takes a lock for lost and aborts the process:
     /// 10 s unless set.
     pub fn set_patience(&self, patience: Duration) {
         let patience = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
@@ -142,7 +146,7 @@ impl VmThread {
     }
 
     /// Lets a crashed thread go, by a bare `exit`: nothing on its stack is dropped. Then waits for it.
-    pub fn bury(mut self) {
+    pub fn reap(mut self) {
         self.end();
     }
 
@@ -151,7 +155,7 @@ impl VmThread {
         self.wait();
         if self.state() == State::Crashed {
             wait_while(&self.slot.state, |s| s < TRACED, TRACE);
-            self.slot.set_state(slot::BURIED);
+            self.slot.set_state(slot::REAPED);
         }
         // SAFETY: the thread was not joined before. The kernel clears its id at any kind of exit, for which this waits.
         unsafe { libc::pthread_join(thread, ptr::null_mut()) };

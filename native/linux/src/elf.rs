@@ -313,8 +313,8 @@ pub(crate) mod tests {
     #[test]
     fn parse_of_changed_bytes_never_panics_and_keeps_its_promises() {
         let file = tiny(3, 0, &[1, 2, 3], 5000);
-        let mut dice = crate::dice::Dice::new(99);
-        let mut next = move || dice.next();
+        let mut rng = crate::test_rng::TestRng::new(99);
+        let mut next = move || rng.next();
         for _ in 0..100_000 {
             let mut bad = file.clone();
             for _ in 0..1 + next() % 4 {

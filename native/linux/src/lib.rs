@@ -60,8 +60,6 @@ pub mod calls;
 pub mod clock;
 mod delivery;
 pub mod denials;
-#[cfg(test)]
-mod dice;
 pub mod elf;
 mod ensure;
 pub mod errno;
@@ -85,6 +83,8 @@ pub mod step;
 #[cfg(not(feature = "mutations"))]
 mod step;
 pub mod syscall;
+#[cfg(test)]
+mod test_rng;
 pub mod threads;
 pub mod tracked;
 pub mod vdso;

@@ -223,12 +223,12 @@ impl<T: Clone> Slab<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dice::Dice;
+    use crate::test_rng::TestRng;
 
     #[test]
     fn slab_restore_equals_the_reference_after_any_operations() {
-        let mut dice = Dice::new(7);
-        let mut next = move |end| dice.below(end) as usize;
+        let mut rng = TestRng::new(7);
+        let mut next = move |end| rng.below(end) as usize;
         for _ in 0..300 {
             let mut slab = Slab::default();
             for n in 0..next(10) {

@@ -41,13 +41,13 @@ pub fn doctor() -> ExitCode {
         Err(Error::Unavailable(u)) => {
             println!("isolation   unavailable");
             println!("reason      {}", u.reason);
-            println!("mend        {}", u.mend);
+            println!("hint        {}", u.hint);
             ExitCode::FAILURE
         }
         Err(e) => {
             println!("isolation   unavailable");
             println!("reason      KVM opens, but its probe failed: {e}");
-            println!("mend        report this line with the kernel's version and the CPU's model");
+            println!("hint        report this line with the kernel's version and the CPU's model");
             ExitCode::FAILURE
         }
     }

@@ -80,7 +80,7 @@ pub fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Error>> {
         mounts,
         folder,
         writable: Some("/tmp".into()),
-        draws: false,
+        reseed: false,
         last: None,
         clock_grain_ns: 0,
         limits: Limits {

@@ -19,7 +19,7 @@ fn it_names_the_runtimes_or_says_what_is_missing() {
             assert!(has(line), "{line} in {text}");
         }
     } else {
-        for line in ["isolation   unavailable", "reason      ", "mend        "] {
+        for line in ["isolation   unavailable", "reason      ", "hint        "] {
             assert!(has(line), "{line} in {text}");
         }
     }

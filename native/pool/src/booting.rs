@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use mayfly_linux::action::Action;
 use mayfly_linux::stdio::OutputMode;
-use mayfly_vmm::{Alarm, Holdings, Host, monotonic_ns, thread_cpu_ns};
+use mayfly_vmm::{Alarm, Host, HostResources, monotonic_ns, thread_cpu_ns};
 use mayfly_wire::{HEADER_MAX, Head, Kind, Limits as FrameLimits};
 
 use crate::clock::ClockSource;
-use crate::confined::{Kept, Shelf, confine_vm_thread, on_vm_thread};
+use crate::confined::{Listed, ResourceLists, confine_vm_thread, on_vm_thread};
 use crate::deadlines::Deadlines;
 use crate::event::Event;
 use crate::machine::Guest;
@@ -33,7 +33,7 @@ pub(crate) fn framed(limits: &Limits) -> OutputMode {
 
 /// What is done behind the warm-up.
 pub(crate) struct Ending<'a> {
-    pub draws: bool,
+    pub reseed: bool,
     pub last: Option<&'a [u8]>,
 }
 
@@ -41,8 +41,8 @@ impl Program {
     /// Boots a program, runs the warm-up and takes the snapshot, all on a thread of its own. The thread opens the mounts and
     /// loads the program; before the program's first instruction it comes under a filter that lets it open nothing.
     pub fn boot(host: &Arc<Host>, spec: &Spec, warmup: &mut Warmup) -> Result<Program, BootError> {
-        on_vm_thread("mayfly-boot", |shelf| {
-            Program::boot_here(host, spec, warmup, shelf)
+        on_vm_thread("mayfly-boot", |resources| {
+            Program::boot_here(host, spec, warmup, resources)
         })?
     }
 
@@ -50,26 +50,26 @@ impl Program {
         host: &Arc<Host>,
         spec: &Spec,
         warmup: &mut Warmup,
-        shelf: &Shelf,
+        resources: &ResourceLists,
     ) -> Result<Program, BootError> {
         let begin = monotonic_ns();
         let mut running = Running::start(host, spec, framed(&spec.limits), true)?;
-        let kept = shelf.keep(Holdings::of_machine(running.guest.vm()));
+        let listed = resources.list(HostResources::of_machine(running.guest.vm()));
         let clock = ClockSource::new(host, spec.clock_grain_ns)?;
         let mut booting = Booting::new(running, clock, &spec.limits, begin)?;
         booting.run_to_idle(Action::Resume, u64::MAX)?;
         let ending = Ending {
-            draws: spec.draws,
+            reseed: spec.reseed,
             last: spec.last.as_deref(),
         };
-        booting.finish(kept, &spec.limits, 0, ending, warmup)
+        booting.finish(listed, &spec.limits, 0, ending, warmup)
     }
 
     /// Loads a program into a machine that continues from `base`, which waits for it, and goes on as [`Program::boot`] does. Pages
     /// that the program leaves as they are stay shared with all programs of the base.
     pub fn load(base: &Arc<Program>, load: &Load, warmup: &mut Warmup) -> Result<Program, BootError> {
-        on_vm_thread("mayfly-boot", |shelf| {
-            Program::load_here(base, load, warmup, shelf)
+        on_vm_thread("mayfly-boot", |resources| {
+            Program::load_here(base, load, warmup, resources)
         })?
     }
 
@@ -77,7 +77,7 @@ impl Program {
         base: &Program,
         load: &Load,
         warmup: &mut Warmup,
-        shelf: &Shelf,
+        resources: &ResourceLists,
     ) -> Result<Program, BootError> {
         let begin = monotonic_ns();
         let Loading {
@@ -91,14 +91,14 @@ impl Program {
         kernel.adopt(guest_limits(output, &load.limits), output);
         mount_all(&load.mounts, guest.vm(), kernel.vfs_mut())?;
         let mut running = Running::new(guest, kernel);
-        let kept = shelf.keep(Holdings::of_machine(running.guest.vm()));
+        let listed = resources.list(HostResources::of_machine(running.guest.vm()));
         let mut booting = Booting::new(running, base.clock, &load.limits, begin)?;
         booting.load(load.frame.clone(), cpu_ns)?;
         let ending = Ending {
-            draws: load.draws,
+            reseed: load.reseed,
             last: load.last.as_deref(),
         };
-        booting.finish(kept, &load.limits, request_bytes, ending, warmup)
+        booting.finish(listed, &load.limits, request_bytes, ending, warmup)
     }
 }
 
@@ -145,7 +145,7 @@ impl Booting {
     /// more than the limits say.
     pub fn finish(
         mut self,
-        kept: Kept<'_>,
+        listed: Listed<'_>,
         limits: &Limits,
         request_bytes: u64,
         ending: Ending<'_>,
@@ -169,8 +169,8 @@ impl Booting {
             last = Some((answer, thread_cpu_ns() - start));
             report.warmup_requests += 1;
         }
-        if ending.draws {
-            self.draw_to_seed()?;
+        if ending.reseed {
+            self.reseed()?;
         }
         if let Some(frame) = ending.last {
             self.ask(frame.to_vec(), u64::MAX)?;
@@ -184,7 +184,7 @@ impl Booting {
         kernel.take_log_dropped();
         kernel.limit_calls(limits.calls);
         let kernel = kernel.snapshot();
-        drop(kept);
+        drop(listed);
         let vm = guest.into_vm();
         let least = vm.space_ref().used_bytes().saturating_add(request_bytes);
         let machine = Arc::new(vm.snapshot(limits.memory_bytes.max(least))?);
@@ -244,7 +244,7 @@ impl Booting {
     /// Draws random numbers until the program's generator has none left: the next one asks the kernel for a seed. First block by
     /// block to find a seeding, then to just before the next one, then word by word over it, for the block's edge is not known; then
     /// to the last word.
-    fn draw_to_seed(&mut self) -> Result<(), BootError> {
+    fn reseed(&mut self) -> Result<(), BootError> {
         let steps = [
             (WORDS_PER_BLOCK, WORDS_PER_SEED / WORDS_PER_BLOCK + 1),
             (1, WORDS_PER_BLOCK + 1),

@@ -3,60 +3,60 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mayfly_guard::{Bell, Filter, VmThread, confine};
-use mayfly_vmm::{Alarm, Error, Holdings, page_map_descriptor};
+use mayfly_guard::{Filter, Notifier, VmThread, confine};
+use mayfly_vmm::{Alarm, Error, HostResources, page_map_descriptor};
 
 use crate::spec::BootError;
 
 /// The host's descriptors, mappings and timers of one thread's machines, listed where a crash of the thread does not reach.
 #[derive(Debug, Default)]
-pub(crate) struct Shelf {
+pub(crate) struct ResourceLists {
     lists: Mutex<Lists>,
 }
 
 #[derive(Debug, Default)]
 struct Lists {
     next: u64,
-    kept: BTreeMap<u64, Holdings>,
+    listed: BTreeMap<u64, HostResources>,
 }
 
-/// Keeps a list on a shelf. Dropped before what the list is of.
+/// Keeps a list there. Dropped before what the list is of.
 #[derive(Debug)]
-pub(crate) struct Kept<'a> {
-    shelf: &'a Shelf,
+pub(crate) struct Listed<'a> {
+    resources: &'a ResourceLists,
     key: u64,
 }
 
-impl Shelf {
+impl ResourceLists {
     fn lists(&self) -> MutexGuard<'_, Lists> {
         self.lists.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps a list until the result is dropped.
-    pub fn keep(&self, holdings: Holdings) -> Kept<'_> {
+    pub fn list(&self, host_resources: HostResources) -> Listed<'_> {
         let mut lists = self.lists();
         let key = lists.next;
         lists.next += 1;
-        lists.kept.insert(key, holdings);
-        Kept { shelf: self, key }
+        lists.listed.insert(key, host_resources);
+        Listed { resources: self, key }
     }
 
     /// Releases all that is listed.
     ///
     /// # Safety
-    /// The thread that kept the lists is gone without having dropped what they are of, as `Holdings::release` asks.
+    /// The thread that made the lists is gone without having dropped what they are of, as `HostResources::release` asks.
     pub unsafe fn release(&self) {
-        let kept = std::mem::take(&mut self.lists().kept);
-        for holdings in kept.into_values() {
-            // SAFETY: a list is on the shelf only while its machine or alarm exists; the thread that had it is gone.
-            unsafe { holdings.release() };
+        let listed = std::mem::take(&mut self.lists().listed);
+        for host_resources in listed.into_values() {
+            // SAFETY: a list is kept only while its machine or alarm exists; the thread that had it is gone.
+            unsafe { host_resources.release() };
         }
     }
 }
 
-impl Drop for Kept<'_> {
+impl Drop for Listed<'_> {
     fn drop(&mut self) {
-        self.shelf.lists().kept.remove(&self.key);
+        self.resources.lists().listed.remove(&self.key);
     }
 }
 
@@ -75,12 +75,12 @@ pub(crate) fn confine_vm_thread(snapshot: bool) -> mayfly_vmm::Result<()> {
 /// Runs `body` on a thread of its own whose crash is contained, and waits for it. The body confines itself.
 pub(crate) fn on_vm_thread<T: Send>(
     name: &str,
-    body: impl FnOnce(&Shelf) -> T + Send,
+    body: impl FnOnce(&ResourceLists) -> T + Send,
 ) -> Result<T, BootError> {
-    let (mut result, shelf) = (None, Shelf::default());
-    let run = || result = Some(body(&shelf));
-    // SAFETY: what it borrows is not touched before `bury` below has waited for its end.
-    let thread = unsafe { VmThread::spawn_unchecked(name, &Arc::new(Bell::default()), run) };
+    let (mut result, resources) = (None, ResourceLists::default());
+    let run = || result = Some(body(&resources));
+    // SAFETY: what it borrows is not touched before `reap` below has waited for its end.
+    let thread = unsafe { VmThread::spawn_unchecked(name, &Arc::new(Notifier::default()), run) };
     let thread = thread.map_err(|source| Error::Host {
         attempt: "start a thread that runs machines",
         source,
@@ -88,12 +88,12 @@ pub(crate) fn on_vm_thread<T: Send>(
     thread.wait();
     // Told before the thread goes: its own deadline covers the symbols as well.
     let crash = thread.take_crash().map(|crash| format!("{crash:#}"));
-    thread.bury();
+    thread.reap();
     match (crash, result) {
         (None, Some(result)) => Ok(result),
         (crash, _) => {
             // SAFETY: the thread is gone; what it dropped itself is not listed any more.
-            unsafe { shelf.release() };
+            unsafe { resources.release() };
             Err(BootError::Crashed(crash.unwrap_or_default()))
         }
     }
@@ -117,7 +117,7 @@ mod tests {
     fn a_program_that_loads_segment_selectors_does_not_cost_the_thread() {
         let host = match Host::open() {
             Ok(host) => Arc::new(host),
-            Err(Error::Unavailable(u)) => return eprintln!("SKIPPED: {}; {}", u.reason, u.mend),
+            Err(Error::Unavailable(u)) => return eprintln!("SKIPPED: {}; {}", u.reason, u.hint),
             Err(e) => panic!("{e}"),
         };
         // 1: mov $0x2b,%eax; mov %eax,%ds; %es; %fs; %gs; syscall; jmp 1b

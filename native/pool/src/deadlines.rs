@@ -1,7 +1,7 @@
 //! When a program is stopped: by the clock on the wall, and by the time that its thread had a CPU.
 //!
-//! One timer serves both. CPU time never passes faster than the wall's, so a look is due when as much wall time is over as CPU
-//! time is left; a thread that had to wait for its core is asked again, ever sooner. The look happens where the wall deadline's
+//! One timer serves both. CPU time never passes faster than the wall's, so a check is due when as much wall time is over as CPU
+//! time is left; a thread that had to wait for its core is asked again, ever sooner. The check happens where the wall deadline's
 //! does, after a kick of the [`mayfly_vmm::Alarm`], so a CPU deadline cannot fall between check and entry either. A program
 //! without one costs no call for it.
 
@@ -9,12 +9,12 @@ use mayfly_vmm::{monotonic_ns, thread_cpu_ns};
 
 use crate::event::Event;
 
-/// Guest threads that do not wait for each other's calls get turns of this length. Threads that wait for the core wait no longer.
-const TURN_NS: u64 = 2_000_000;
-/// The first looks: what is not done by then may be no brief request.
-const FIRST_LOOK_NS: u64 = 500_000;
-/// Looks at the CPU's clock are at least this far apart, and a CPU deadline is met at most this late.
-const LOOK_NS: u64 = 100_000;
+/// Guest threads that do not wait for each other's calls get slices of this length. Threads that wait for the core wait no longer.
+const SLICE_NS: u64 = 2_000_000;
+/// The first checks: what is not done by then may be no brief request.
+const FIRST_CHECK_NS: u64 = 500_000;
+/// Checks of the CPU's clock are at least this far apart, and a CPU deadline is met at most this late.
+const CHECK_NS: u64 = 100_000;
 
 /// When a program is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,18 +45,18 @@ impl Deadlines {
         (self.cpu_left() == Some(0)).then_some(Event::CpuDeadline)
     }
 
-    /// When to look at what may still be a brief request: early, or when a deadline may have passed.
-    pub(crate) fn first_look(&self) -> u64 {
-        self.look_within(FIRST_LOOK_NS)
+    /// When to check what may still be a brief request: early, or when a deadline may have passed.
+    pub(crate) fn first_check(&self) -> u64 {
+        self.check_within(FIRST_CHECK_NS)
     }
 
-    /// When to look again: at the end of a turn, or when a deadline may have passed.
-    pub(crate) fn next_look(&self) -> u64 {
-        self.look_within(TURN_NS)
+    /// When to check again: at the end of a slice, or when a deadline may have passed.
+    pub(crate) fn next_check(&self) -> u64 {
+        self.check_within(SLICE_NS)
     }
 
-    fn look_within(&self, most: u64) -> u64 {
-        let wait = self.cpu_left().map_or(most, |left| left.clamp(LOOK_NS, most));
+    fn check_within(&self, most: u64) -> u64 {
+        let wait = self.cpu_left().map_or(most, |left| left.clamp(CHECK_NS, most));
         self.wall.min(monotonic_ns().saturating_add(wait))
     }
 
@@ -100,14 +100,14 @@ mod tests {
 
     #[test]
     fn the_next_look_is_never_later_than_what_may_pass() {
-        let soon = |d: Deadlines| d.next_look().saturating_sub(monotonic_ns());
-        assert!(soon(Deadlines::at(u64::MAX)) <= TURN_NS);
+        let soon = |d: Deadlines| d.next_check().saturating_sub(monotonic_ns());
+        assert!(soon(Deadlines::at(u64::MAX)) <= SLICE_NS);
         assert!(soon(Deadlines::with_cpu(u64::MAX, Some(2 * MS))) <= 2 * MS);
-        assert!(soon(Deadlines::with_cpu(u64::MAX, Some(0))) <= LOOK_NS);
-        assert_eq!(Deadlines::at(7).next_look(), 7);
-        let first = |d: Deadlines| d.first_look().saturating_sub(monotonic_ns());
-        assert!(first(Deadlines::at(u64::MAX)) <= FIRST_LOOK_NS);
-        assert!(first(Deadlines::with_cpu(u64::MAX, Some(0))) <= LOOK_NS);
-        assert_eq!(Deadlines::at(7).first_look(), 7);
+        assert!(soon(Deadlines::with_cpu(u64::MAX, Some(0))) <= CHECK_NS);
+        assert_eq!(Deadlines::at(7).next_check(), 7);
+        let first = |d: Deadlines| d.first_check().saturating_sub(monotonic_ns());
+        assert!(first(Deadlines::at(u64::MAX)) <= FIRST_CHECK_NS);
+        assert!(first(Deadlines::with_cpu(u64::MAX, Some(0))) <= CHECK_NS);
+        assert_eq!(Deadlines::at(7).first_check(), 7);
     }
 }

@@ -47,7 +47,7 @@ pub fn deno_spec(binary: &Path, bundle: Vec<u8>, limits: Limits) -> Spec {
         mounts,
         folder: "/app".into(),
         writable: None,
-        draws: false,
+        reseed: false,
         last: None,
         clock_grain_ns: 0,
         limits,

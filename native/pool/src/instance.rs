@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mayfly_linux::action::{Action, Stop};
 use mayfly_linux::denials::Denial;
 use mayfly_linux::limits::Limit;
-use mayfly_vmm::{Alarm, Error, Holdings, ResetReport, Survival, monotonic_ns};
+use mayfly_vmm::{Alarm, Error, HostResources, ResetReport, Survival, monotonic_ns};
 
 use crate::deadlines::Deadlines;
 use crate::event::Event;
@@ -59,8 +59,8 @@ impl Instance {
     }
 
     /// What it holds of the host.
-    pub(crate) fn holdings(&mut self) -> Holdings {
-        Holdings::of_machine(self.running.guest.vm())
+    pub(crate) fn host_resources(&mut self) -> HostResources {
+        HostResources::of_machine(self.running.guest.vm())
     }
 
     /// The program that it forks.
@@ -199,8 +199,8 @@ impl Instance {
         }
     }
 
-    /// After a request and its reset, which may be long itself: the thread's turns are as usual again.
+    /// After a request and its reset, which may be long itself: the thread's slice is as usual again.
     pub(crate) fn rest(&mut self) {
-        self.running.turns.restore();
+        self.running.slice.restore();
     }
 }

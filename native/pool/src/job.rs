@@ -13,8 +13,8 @@ pub struct Job {
     pub id: u64,
     /// What to run it in.
     pub program: Arc<Program>,
-    /// Requests of a program that bear the same number wait in one line; lines are served in turn.
-    pub line: u32,
+    /// Requests of a program that bear the same number are one flow; flows are served in turn.
+    pub flow: u32,
     /// The request frame.
     pub frame: Vec<u8>,
     /// Nanoseconds it may run, waiting in the queue not counted.

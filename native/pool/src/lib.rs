@@ -8,8 +8,8 @@
 //!                                                              (or the completion first, and then the reset)
 //! ```
 
-mod allowance;
 mod booting;
+mod busy_poll;
 mod clock;
 mod confined;
 mod deadlines;
@@ -21,21 +21,20 @@ mod inspect;
 mod instance;
 mod job;
 mod libraries;
-mod lines;
 mod machine;
 mod mount;
 mod outcome;
 mod pool;
 mod program;
 mod queue;
+mod restart_budget;
 mod running;
 mod shared;
+mod slice;
 mod spec;
-mod spin;
 mod stats;
 mod supervisor;
 mod trial;
-mod turns;
 mod worker;
 
 pub use mayfly_linux::denials::{Denial, Reason};

@@ -52,7 +52,7 @@ impl Pool {
     /// Adds a request, or gives it back with the reason.
     pub fn submit(&self, job: Job) -> Result<(), (Job, Refused)> {
         let result = self.shared.queue.submit(
-            (job.program.id(), job.line),
+            (job.program.id(), job.flow),
             Timed {
                 job,
                 submitted: monotonic_ns(),

@@ -60,7 +60,7 @@ pub struct Load {
     /// What tells the runtime to load them: input that it does not answer, as it waits for a request instead.
     pub frame: Vec<u8>,
     /// As in [`crate::Spec`].
-    pub draws: bool,
+    pub reseed: bool,
     /// As in [`crate::Spec`].
     pub last: Option<Vec<u8>>,
     /// As in [`crate::Spec`]; memory includes that of the base.

@@ -1,11 +1,12 @@
 //! Between the host's thread and the machines' threads: jobs in, completions out, both bounded.
 //!
 //! ```text
-//! submit -> lines -> take -> complete ---------------> done -> fetch
+//! submit -> flows -> take -> complete ---------------> done -> fetch
 //!                         -> answer -> (reset) -> clean: its figures go into the completion while that is in `done`,
 //!                                                 else -> resets -> take_resets
 //! ```
 
+mod flows;
 #[cfg(test)]
 mod tests;
 
@@ -16,8 +17,8 @@ use std::time::{Duration, Instant};
 
 use mayfly_vmm::monotonic_ns;
 
-use crate::lines::{LineId, Lines};
-use crate::spin::{Habit, LONGEST, Spun, spin};
+use crate::busy_poll::{Habit, LONGEST, Polled, busy_poll};
+use flows::{FlowId, Flows};
 
 /// Time after which a worker looks again at jobs that may not run yet.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
@@ -59,7 +60,7 @@ pub(crate) enum At {
     Reset { job: u64, place: u64 },
 }
 
-/// Jobs wait in lines for all workers ([`Lines`]); orders wait in a line of each worker's own and go first. `C` completes a job,
+/// Jobs wait in flows for all workers ([`Flows`]); orders wait in a list of each worker's own and go first. `C` completes a job,
 /// `R` tells of a reset that came after its completion.
 #[derive(Debug)]
 pub(crate) struct Queue<J, O, C, R> {
@@ -70,16 +71,16 @@ pub(crate) struct Queue<J, O, C, R> {
     done: Condvar,
     /// Most jobs that wait.
     capacity: usize,
-    /// Count what arrives for workers, and what arrives for the host: who spins looks here.
+    /// Count what arrives for workers, and what arrives for the host: who busy-polls looks here.
     arrived: AtomicUsize,
     finished: AtomicUsize,
-    /// A worker spins. One is enough.
-    spinning: AtomicBool,
+    /// A worker busy-polls. One is enough.
+    polling: AtomicBool,
 }
 
 #[derive(Debug)]
 struct State<J, O, C, R> {
-    jobs: Lines<J>,
+    jobs: Flows<J>,
     orders: Vec<VecDeque<O>>,
     done: VecDeque<C>,
     /// Completions that left `done`.
@@ -113,7 +114,7 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
     pub fn new(workers: usize, capacity: usize) -> Self {
         let orders = (0..workers).map(|_| VecDeque::new()).collect();
         let state = State {
-            jobs: Lines::new(workers, capacity),
+            jobs: Flows::new(workers, capacity),
             orders,
             done: VecDeque::new(),
             fetched: 0,
@@ -132,7 +133,7 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
             capacity,
             arrived: AtomicUsize::new(0),
             finished: AtomicUsize::new(0),
-            spinning: AtomicBool::new(false),
+            polling: AtomicBool::new(false),
         }
     }
 
@@ -141,8 +142,8 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a job to a line. What nobody fetched counts as well, so a host that stops fetching stops submitting.
-    pub fn submit(&self, line: LineId, job: J) -> Result<(), (J, Refused)> {
+    /// Adds a job to a flow. What nobody fetched counts as well, so a host that stops fetching stops submitting.
+    pub fn submit(&self, flow: FlowId, job: J) -> Result<(), (J, Refused)> {
         let mut state = self.lock();
         if state.closed {
             return Err((job, Refused::Closed));
@@ -154,12 +155,12 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
             .done
             .len()
             .saturating_sub(self.capacity + state.orders.len());
-        if let Err(job) = state.jobs.add(line, job, unfetched, monotonic_ns()) {
+        if let Err(job) = state.jobs.add(flow, job, unfetched, monotonic_ns()) {
             return Err((job, Refused::Full));
         }
         self.arrived.fetch_add(1, Ordering::Release);
-        // Who spins looks at the jobs once more, under the lock, before it sleeps.
-        let expected = state.jobs.waiting() == 1 && self.spinning.load(Ordering::Acquire);
+        // Who busy-polls looks at the jobs once more, under the lock, before it sleeps.
+        let expected = state.jobs.waiting() == 1 && self.polling.load(Ordering::Acquire);
         let wakes = state.sleeping > 0 && !expected;
         drop(state);
         if wakes {
@@ -174,7 +175,7 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
         state
             .orders
             .iter_mut()
-            .for_each(|line| line.push_back(order.clone()));
+            .for_each(|orders| orders.push_back(order.clone()));
         self.arrived.fetch_add(1, Ordering::Release);
         drop(state);
         self.work.notify_all();
@@ -203,14 +204,14 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
             if !is_idle {
                 is_idle = true;
                 state.idle_since = Instant::now();
-                let spins = state.jobs.waiting() == 0 && state.habit.wants();
-                if spins && !self.spinning.swap(true, Ordering::AcqRel) {
+                let polls = state.jobs.waiting() == 0 && state.habit.wants();
+                if polls && !self.polling.swap(true, Ordering::AcqRel) {
                     let seen = self.arrived.load(Ordering::Acquire);
                     drop(state);
-                    let spun = spin(LONGEST, || self.arrived.load(Ordering::Acquire) != seen);
-                    self.spinning.store(false, Ordering::Release);
+                    let polled = busy_poll(LONGEST, || self.arrived.load(Ordering::Acquire) != seen);
+                    self.polling.store(false, Ordering::Release);
                     state = self.lock();
-                    state.habit.note(spun);
+                    state.habit.note(polled);
                     continue;
                 }
             }
@@ -285,14 +286,15 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
         self.lock().at[worker]
     }
 
-    /// Moves up to `most` completions that are there, or come while it spins, to `into`; gives how many.
+    /// Moves up to `most` completions that are there, or come while it busy-polls, to `into`; gives how many.
     pub fn fetch_soon(&self, into: &mut Vec<C>, most: usize, longest: Duration) -> usize {
         loop {
             let mut state = self.lock();
             let seen = self.finished.load(Ordering::Acquire);
             let n = state.drain(into, most);
             drop(state);
-            if n > 0 || spin(longest, || self.finished.load(Ordering::Acquire) != seen) != Spun::Ready {
+            if n > 0 || busy_poll(longest, || self.finished.load(Ordering::Acquire) != seen) != Polled::Ready
+            {
                 return n;
             }
         }

@@ -15,8 +15,8 @@ use crate::deadlines::Deadlines;
 use crate::event::Event;
 use crate::machine::Guest;
 use crate::mount::mount_all;
+use crate::slice::TimeSlice;
 use crate::spec::{BootError, Limits, Spec};
-use crate::turns::Turns;
 
 /// Vector and error code of a fetch from a page that is not there.
 const PAGE_FAULT: u8 = 14;
@@ -38,7 +38,7 @@ pub struct Running {
     pub exits: u64,
     /// Times that it asked for random bytes.
     pub seedings: u64,
-    pub(crate) turns: Turns,
+    pub(crate) slice: TimeSlice,
 }
 
 impl Running {
@@ -102,7 +102,7 @@ impl Running {
             trace: None,
             exits: 0,
             seedings: 0,
-            turns: Turns::default(),
+            slice: TimeSlice::default(),
         }
     }
 
@@ -115,7 +115,7 @@ impl Running {
     ) -> mayfly_vmm::Result<Event> {
         let mut action = action;
         // It also stops a program that keeps calling: the machine looks at the alarm before it enters.
-        alarm.set(Some(deadlines.first_look()))?;
+        alarm.set(Some(deadlines.first_check()))?;
         loop {
             if let Some(error) = self.guest.take_error() {
                 return Err(error);
@@ -134,7 +134,7 @@ impl Running {
             self.exits += 1;
             action = match exit {
                 Exit::Syscall => {
-                    self.tell();
+                    self.report_call();
                     self.kernel.syscall(&mut self.guest)
                 }
                 Exit::Exception(e) => self.kernel.fault(&mut self.guest, e.vector, e.error, e.address),
@@ -142,9 +142,9 @@ impl Running {
                     if let Some(event) = deadlines.passed() {
                         return Ok(event);
                     }
-                    let next = match self.turns.look() {
-                        true => deadlines.next_look(),
-                        false => deadlines.first_look(),
+                    let next = match self.slice.check() {
+                        true => deadlines.next_check(),
+                        false => deadlines.first_check(),
                     };
                     alarm.set(Some(next))?;
                     self.kernel.preempt(&mut self.guest)
@@ -153,7 +153,7 @@ impl Running {
         }
     }
 
-    fn tell(&mut self) {
+    fn report_call(&mut self) {
         let r = self.guest.registers();
         self.seedings += u64::from(r.rax == number::getrandom);
         if let Some(trace) = self.trace {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use crate::confined::Shelf;
+use crate::confined::ResourceLists;
 use crate::job::{Completion, Job, MachineState, Reset};
 use crate::program::Program;
 use crate::queue::{Numbered, Queue};
@@ -42,7 +42,7 @@ pub(crate) struct Shared {
     pub early: bool,
     stats: Mutex<PoolStats>,
     /// By worker.
-    pub seats: Vec<Seat>,
+    pub slots: Vec<WorkerSlot>,
 }
 
 impl Shared {
@@ -51,7 +51,7 @@ impl Shared {
             queue: Queue::new(workers, queue),
             early,
             stats: Mutex::default(),
-            seats: (0..workers).map(|_| Seat::default()).collect(),
+            slots: (0..workers).map(|_| WorkerSlot::default()).collect(),
         }
     }
 
@@ -90,18 +90,18 @@ impl Shared {
     }
 }
 
-/// What is known of a worker from outside, also when its thread has crashed. The next thread takes the same seat.
+/// What is known of a worker from outside, also when its thread has crashed. The next thread takes the same slot.
 #[derive(Debug, Default)]
-pub(crate) struct Seat {
+pub(crate) struct WorkerSlot {
     /// Descriptors and mappings of its machines.
-    pub shelf: Shelf,
+    pub resources: ResourceLists,
     /// Jobs completed.
     done: AtomicU64,
     /// The programs that it has, or had, a machine of.
     programs: Mutex<BTreeMap<u64, Weak<Program>>>,
 }
 
-impl Seat {
+impl WorkerSlot {
     /// Jobs completed.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Acquire)

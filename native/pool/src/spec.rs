@@ -24,7 +24,7 @@ pub struct Spec {
     /// The program answers control frames that draw random numbers, so its generator can be brought to the point at which its
     /// next number asks the kernel for a fresh seed, in every request anew. Without it a generator inside of the program
     /// repeats itself after every reset.
-    pub draws: bool,
+    pub reseed: bool,
     /// A request whose answer is dropped, after all else and before the snapshot.
     pub last: Option<Vec<u8>>,
     /// Nanoseconds by which its clocks move on; 0 or 1: exact. Coarse clocks cost a system call for each reading.

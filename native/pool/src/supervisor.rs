@@ -1,15 +1,15 @@
-//! Looks after a pool's workers: answers for those that crash, cleans up behind them, and seats others.
+//! Looks after a pool's workers: answers for those that crash, cleans up behind them, and slots others.
 
 use std::io;
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use mayfly_guard::{Bell, Crash, State, VmThread};
+use mayfly_guard::{Crash, Notifier, State, VmThread};
 
-use crate::allowance::Allowance;
 use crate::job::{Completion, MachineState, Reset};
 use crate::queue::At;
+use crate::restart_budget::RestartBudget;
 use crate::shared::{Order, Shared};
 use crate::worker::work;
 
@@ -17,19 +17,19 @@ use crate::worker::work;
 const PAUSE: Duration = Duration::from_millis(10);
 /// Longest such pause, and the one after the system refused a thread.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// Longest wait for a bell: no event is told by anything else.
+/// Longest wait for the notifier: nothing else reports an event.
 const LONG: Duration = Duration::from_secs(3600);
 
-/// A worker's place, with the thread that has it.
-struct Chair {
+/// A worker's slot, with the thread that has it.
+struct Supervised {
     index: usize,
     /// `None` while nobody has it.
     thread: Option<VmThread>,
-    /// Jobs that were done at it when the thread came.
+    /// Jobs that were done in it when the thread came.
     done: u64,
     /// Crashes in a row without a job done in between.
     barren: u32,
-    allowance: Allowance,
+    restart_budget: RestartBudget,
     /// When the next thread comes.
     due: Instant,
     /// The queue is closed and empty, and the thread ended.
@@ -41,11 +41,11 @@ pub(crate) fn start(shared: &Arc<Shared>) -> io::Result<JoinHandle<()>> {
     let (tell, told) = mpsc::channel();
     let shared = shared.clone();
     let supervisor = thread::Builder::new().name("mayfly-pool".into()).spawn(move || {
-        let bell = Arc::new(Bell::default());
-        let mut chairs = Vec::with_capacity(shared.seats.len());
-        for index in 0..shared.seats.len() {
-            match seat(&shared, &bell, index) {
-                Ok(chair) => chairs.push(chair),
+        let notifier = Arc::new(Notifier::default());
+        let mut workers = Vec::with_capacity(shared.slots.len());
+        for index in 0..shared.slots.len() {
+            match start_worker(&shared, &notifier, index) {
+                Ok(worker) => workers.push(worker),
                 Err(e) => {
                     shared.queue.close(); // those that came already go
                     let _ = tell.send(Err(e));
@@ -55,7 +55,7 @@ pub(crate) fn start(shared: &Arc<Shared>) -> io::Result<JoinHandle<()>> {
         }
         // Nobody listens only if `start` is gone, which waits below.
         let _ = tell.send(Ok(()));
-        look_after(&shared, &bell, &mut chairs);
+        look_after(&shared, &notifier, &mut workers);
     })?;
     match told.recv() {
         Ok(started) => started.map(|()| supervisor),
@@ -63,39 +63,41 @@ pub(crate) fn start(shared: &Arc<Shared>) -> io::Result<JoinHandle<()>> {
     }
 }
 
-fn seat(shared: &Arc<Shared>, bell: &Arc<Bell>, index: usize) -> io::Result<Chair> {
+fn start_worker(shared: &Arc<Shared>, notifier: &Arc<Notifier>, index: usize) -> io::Result<Supervised> {
     let theirs = shared.clone();
-    let thread = VmThread::spawn(&format!("mayfly-vm-{index}"), bell, move || work(&theirs, index))?;
-    Ok(Chair {
+    let thread = VmThread::spawn(&format!("mayfly-vm-{index}"), notifier, move || {
+        work(&theirs, index)
+    })?;
+    Ok(Supervised {
         index,
         thread: Some(thread),
-        done: shared.seats[index].done(),
+        done: shared.slots[index].done(),
         barren: 0,
-        allowance: Allowance::default(),
+        restart_budget: RestartBudget::default(),
         due: Instant::now(),
         over: false,
     })
 }
 
-fn look_after(shared: &Arc<Shared>, bell: &Arc<Bell>, chairs: &mut [Chair]) {
+fn look_after(shared: &Arc<Shared>, notifier: &Arc<Notifier>, workers: &mut [Supervised]) {
     loop {
-        let rings = bell.rings();
-        for chair in chairs.iter_mut() {
-            chair.look(shared, bell);
+        let seen = notifier.count();
+        for worker in workers.iter_mut() {
+            worker.look(shared, notifier);
         }
-        if chairs.iter().all(|c| c.over) {
+        if workers.iter().all(|c| c.over) {
             return;
         }
-        let empty = chairs.iter().filter(|c| c.thread.is_none() && !c.over);
+        let empty = workers.iter().filter(|c| c.thread.is_none() && !c.over);
         let next = empty
             .map(|c| c.due.saturating_duration_since(Instant::now()))
             .min();
-        bell.wait(rings, next.unwrap_or(LONG));
+        notifier.wait(seen, next.unwrap_or(LONG));
     }
 }
 
-impl Chair {
-    fn look(&mut self, shared: &Arc<Shared>, bell: &Arc<Bell>) {
+impl Supervised {
+    fn look(&mut self, shared: &Arc<Shared>, notifier: &Arc<Notifier>) {
         if let Some(thread) = self.thread.take_if(|t| t.state() != State::Running) {
             match thread.take_crash() {
                 None => self.over = true,
@@ -105,11 +107,11 @@ impl Chair {
         if self.thread.is_some() || self.over || Instant::now() < self.due {
             return;
         }
-        match seat(shared, bell, self.index) {
+        match start_worker(shared, notifier, self.index) {
             Ok(next) => {
                 (self.thread, self.done) = (next.thread, next.done);
                 // The pool refills: what the forerunner had a machine of is forked ahead of its next request.
-                let programs = std::mem::take(&mut *shared.seats[self.index].programs());
+                let programs = std::mem::take(&mut *shared.slots[self.index].programs());
                 for program in programs.values().filter_map(std::sync::Weak::upgrade) {
                     shared.queue.order(&Order::Prepare(program));
                 }
@@ -124,10 +126,10 @@ impl Chair {
     /// Answers the job that the crash left, tells the crash, and releases what the thread held. If the crash left a lock taken
     /// (the allocator's, the queue's, that of the counts), this gets stuck, and the thread's own deadline aborts the process.
     fn clean_up(&mut self, shared: &Shared, crash: &Crash, thread: VmThread) {
-        let seat = &shared.seats[self.index];
+        let slot = &shared.slots[self.index];
         let report = format!("{crash:#}");
         eprintln!("mayfly: {report}");
-        let lost = seat.programs().len() as u64;
+        let lost = slot.programs().len() as u64;
         {
             let mut stats = shared.stats();
             stats.crashes += 1;
@@ -156,10 +158,10 @@ impl Chair {
                 shared.queue.clean(self.index, reset, Completion::fill);
             }
         }
-        thread.bury();
+        thread.reap();
         // SAFETY: the thread is gone. After a panic it dropped its machines itself, and their lists with them.
-        unsafe { seat.shelf.release() };
-        self.barren = if seat.done() > self.done {
+        unsafe { slot.resources.release() };
+        self.barren = if slot.done() > self.done {
             0
         } else {
             self.barren + 1
@@ -169,6 +171,6 @@ impl Chair {
             n => PAUSE.saturating_mul(1 << (n - 2).min(20)),
         };
         let now = Instant::now();
-        self.due = now + pause.min(LONGEST_PAUSE).max(self.allowance.take(now));
+        self.due = now + pause.min(LONGEST_PAUSE).max(self.restart_budget.take(now));
     }
 }

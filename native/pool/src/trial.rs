@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mayfly_vmm::{Alarm, monotonic_ns, thread_cpu_ns};
 
-use crate::confined::{Shelf, confine_vm_thread, on_vm_thread};
+use crate::confined::{ResourceLists, confine_vm_thread, on_vm_thread};
 use crate::instance::Instance;
 use crate::outcome::Outcome;
 use crate::program::{Program, WarmupRequest};
@@ -30,7 +30,9 @@ pub struct Trial {
 
 /// Runs each request a few times in one fork, on a thread of its own. `None` for a request without an answer.
 pub fn try_out(program: &Arc<Program>, requests: &[WarmupRequest]) -> Result<Vec<Option<Trial>>, BootError> {
-    on_vm_thread("mayfly-trial", |shelf| try_out_here(program, requests, shelf))?
+    on_vm_thread("mayfly-trial", |resources| {
+        try_out_here(program, requests, resources)
+    })?
 }
 
 /// Runs one request again and again in one fork, on a thread of its own, for so long or so often: the nanoseconds of each run from its
@@ -42,11 +44,11 @@ pub fn time_request(
     time: Duration,
     most: usize,
 ) -> Result<Vec<u64>, BootError> {
-    on_vm_thread("mayfly-timing", |shelf| {
+    on_vm_thread("mayfly-timing", |resources| {
         let mut alarm = Alarm::new()?;
         confine_vm_thread(false)?;
         let mut instance = Instance::new(program)?;
-        let _kept = shelf.keep(instance.holdings());
+        let _listed = resources.list(instance.host_resources());
         let half = u64::try_from(time.as_nanos() / 2).unwrap_or(u64::MAX / 2);
         let first = monotonic_ns().saturating_add(half);
         let mut runs = Vec::new();
@@ -76,12 +78,12 @@ pub fn time_request(
 fn try_out_here(
     program: &Arc<Program>,
     requests: &[WarmupRequest],
-    shelf: &Shelf,
+    resources: &ResourceLists,
 ) -> Result<Vec<Option<Trial>>, BootError> {
     let mut alarm = Alarm::new()?;
     confine_vm_thread(false)?;
     let mut instance = Instance::new(program)?;
-    let _kept = shelf.keep(instance.holdings());
+    let _listed = resources.list(instance.host_resources());
     let mut trials = Vec::with_capacity(requests.len());
     for request in requests {
         let mut quickest: Option<Trial> = None;

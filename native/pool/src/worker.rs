@@ -4,48 +4,48 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use mayfly_vmm::{Alarm, Holdings, monotonic_ns};
+use mayfly_vmm::{Alarm, HostResources, monotonic_ns};
 
-use crate::confined::{Kept, confine_vm_thread};
+use crate::confined::{Listed, confine_vm_thread};
 use crate::instance::Instance;
 use crate::job::{Completion, Job, MachineState, Reset};
 use crate::outcome::{Outcome, RequestStats};
 use crate::program::Program;
 use crate::queue::Work;
-use crate::shared::{Order, Seat, Shared, Timed};
-use crate::turns::{nap, take_machine_turns};
+use crate::shared::{Order, Shared, Timed, WorkerSlot};
+use crate::slice::{short_sleep, take_machine_slice};
 
-/// A machine and its place on the shelf, which it leaves first.
+/// A machine and the list of its resources, which goes first.
 struct Machine<'a> {
-    _kept: Kept<'a>,
+    _listed: Listed<'a>,
     instance: Instance,
 }
 
 /// A worker's machines, by program. Its thread may be stopped by a crash anywhere: no destructor runs then.
 struct Worker<'a> {
     shared: &'a Shared,
-    seat: &'a Seat,
+    slot: &'a WorkerSlot,
     index: usize,
     machines: BTreeMap<u64, Machine<'a>>,
-    _kept: Kept<'a>,
+    _listed: Listed<'a>,
     alarm: Alarm,
 }
 
 /// The body of a worker's thread, from its start to the end of the queue.
 pub(crate) fn work(shared: &Shared, index: usize) {
-    let Some(seat) = shared.seats.get(index) else {
+    let Some(slot) = shared.slots.get(index) else {
         return;
     };
-    take_machine_turns();
+    take_machine_slice();
     // The timer is made before the filter, which lets it be set only.
     let alarm = Alarm::new().and_then(|alarm| confine_vm_thread(false).map(|()| alarm));
     let mut worker = match alarm {
         Ok(alarm) => Worker {
             shared,
-            seat,
+            slot,
             index,
             machines: BTreeMap::new(),
-            _kept: seat.shelf.keep(Holdings::of_alarm(&alarm)),
+            _listed: slot.resources.list(HostResources::of_alarm(&alarm)),
             alarm,
         },
         Err(e) => return refuse_all(shared, index, &e.to_string()),
@@ -54,11 +54,11 @@ pub(crate) fn work(shared: &Shared, index: usize) {
         match next {
             Work::Job(timed) => {
                 worker.run(timed);
-                seat.did();
+                slot.did();
             }
             Work::Order(Order::Retire(program)) => {
                 drop(worker.machines.remove(&program));
-                seat.programs().remove(&program);
+                slot.programs().remove(&program);
             }
             Work::Order(Order::Prepare(program)) => {
                 // A failure shows again, with its reason, when a request needs the machine.
@@ -84,12 +84,12 @@ impl Worker<'_> {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
                 let mut instance = Instance::new(program)?;
-                let _kept = self.seat.shelf.keep(instance.holdings());
-                let mut machine = Machine { _kept, instance };
-                nap();
+                let _listed = self.slot.resources.list(instance.host_resources());
+                let mut machine = Machine { _listed, instance };
+                short_sleep();
                 machine.instance.rehearse(&mut self.alarm)?;
                 self.shared.stats().forks += 1;
-                self.seat.programs().insert(program.id(), Arc::downgrade(program));
+                self.slot.programs().insert(program.id(), Arc::downgrade(program));
                 entry.insert(machine)
             }
         };
@@ -116,7 +116,7 @@ impl Worker<'_> {
         if !usable {
             self.machines.remove(&program.id());
             // Another takes milliseconds, which a neighbour need not wait for.
-            nap();
+            short_sleep();
             // A failure shows again, with its reason, when a request needs the machine.
             let _ = self.machine(&program);
         }

@@ -23,7 +23,7 @@ pub struct Unavailable {
     /// What is missing.
     pub reason: String,
     /// What the person can do about it.
-    pub mend: String,
+    pub hint: String,
 }
 
 /// An error of this crate.
@@ -102,7 +102,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Unavailable(u) => write!(f, "open KVM: {}; {}", u.reason, u.mend),
+            Error::Unavailable(u) => write!(f, "open KVM: {}; {}", u.reason, u.hint),
             Error::Host { attempt, source } => write!(f, "{attempt}: {source}"),
             Error::OutOfMemory { limit } => {
                 write!(f, "allocate guest memory: limit of {limit} bytes reached")

@@ -150,16 +150,16 @@ fn xsave_length(cpuid: &CpuId, xcr0: u64) -> usize {
     ends.max().unwrap_or(0).clamp(576, 4096)
 }
 
-fn unavailable(reason: &str, mend: &str) -> Error {
+fn unavailable(reason: &str, hint: &str) -> Error {
     Error::Unavailable(Unavailable {
         reason: reason.into(),
-        mend: mend.into(),
+        hint: hint.into(),
     })
 }
 
-/// Why `/dev/kvm` cannot be opened, and the mend.
+/// Why `/dev/kvm` cannot be opened, and the hint.
 fn why_closed(e: &io::Error) -> Unavailable {
-    let (reason, mend) = match e.raw_os_error() {
+    let (reason, hint) = match e.raw_os_error() {
         Some(libc::ENOENT) => (
             "/dev/kvm does not exist".to_string(),
             "enable virtualisation in the firmware and load the module kvm_amd or kvm_intel; in a virtual machine, ask for nested virtualisation; in a container, pass the device in",
@@ -177,7 +177,7 @@ fn why_closed(e: &io::Error) -> Unavailable {
     };
     Unavailable {
         reason,
-        mend: mend.into(),
+        hint: hint.into(),
     }
 }
 
@@ -223,7 +223,7 @@ mod tests {
     fn open_finds_the_same_under_signals() {
         let quiet = match Host::open() {
             Ok(host) => host.flavour(),
-            Err(Error::Unavailable(u)) => return eprintln!("SKIPPED: {}; {}", u.reason, u.mend),
+            Err(Error::Unavailable(u)) => return eprintln!("SKIPPED: {}; {}", u.reason, u.hint),
             Err(e) => panic!("{e}"),
         };
         under_signals(|| {
@@ -234,14 +234,14 @@ mod tests {
     }
 
     #[test]
-    fn why_closed_names_a_mend_for_each_cause() {
+    fn why_closed_names_a_hint_for_each_cause() {
         for errno in [libc::ENOENT, libc::EACCES, libc::ENODEV, libc::EBUSY, libc::EIO] {
             let u = why_closed(&io::Error::from_raw_os_error(errno));
-            assert!(!u.reason.is_empty() && !u.mend.is_empty());
+            assert!(!u.reason.is_empty() && !u.hint.is_empty());
         }
         assert!(
             why_closed(&io::Error::from_raw_os_error(libc::EACCES))
-                .mend
+                .hint
                 .contains("group kvm")
         );
     }

@@ -21,15 +21,15 @@
 compile_error!("mayfly-vmm needs Linux on x86-64");
 
 mod alarm;
+mod backing;
 mod dirty;
 mod error;
 mod flavour;
 mod frames;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
-mod holdings;
 mod host;
-mod layers;
+mod host_resources;
 mod layout;
 mod memory;
 mod probe;
@@ -46,8 +46,8 @@ pub use alarm::Alarm;
 pub use dirty::page_map_descriptor;
 pub use error::{Error, Result, Survival, Unavailable};
 pub use flavour::{Entry, Flavour, Flush};
-pub use holdings::Holdings;
 pub use host::Host;
+pub use host_resources::HostResources;
 pub use layout::{PAGE, USER_END, USER_START};
 pub use memory::{FileId, HostFile};
 pub use pte::Protection;

@@ -3,9 +3,9 @@
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
+use crate::backing::BackingSegment;
 use crate::error::{Error, Result};
 use crate::host::Host;
-use crate::layers::Layer;
 use crate::layout::PAGE;
 use crate::memory::HostFile;
 use crate::space::Frozen;
@@ -17,7 +17,7 @@ use crate::vcpu::{CpuState, VectorImage};
 pub struct Snapshot {
     pub(crate) host: Arc<Host>,
     /// Sealed files: no write, no resize. The last one is this snapshot's own.
-    pub(crate) layers: Vec<Layer>,
+    pub(crate) segments: Vec<BackingSegment>,
     /// Their content, read-only.
     pub(crate) image: Mapping,
     pub(crate) frozen: Frozen,
@@ -42,7 +42,7 @@ impl Snapshot {
 
     /// Bytes of host memory that the snapshot's own file takes; those of its base are not among them.
     pub fn own_bytes(&self) -> Result<u64> {
-        let Some(own) = self.layers.last() else {
+        let Some(own) = self.segments.last() else {
             return Ok(0);
         };
         let meta = own.file.metadata().map_err(|source| Error::Host {

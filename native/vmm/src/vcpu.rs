@@ -240,7 +240,7 @@ impl Vcpu {
     }
 
     /// Runs ring 3 until it leaves. With `flush` the guest reloads CR3 on its way in; the second result says that this may
-    /// not have happened and is still owed.
+    /// not have happened and is still pending.
     pub fn run(&mut self, memory: &mut Memory, alarm: &mut Alarm, mut flush: bool) -> Result<(Exit, bool)> {
         loop {
             let entered = self.prepare(memory, flush)?;

@@ -15,10 +15,10 @@ use kvm_bindings::{kvm_enable_cap, kvm_userspace_memory_region};
 use kvm_ioctls::VmFd;
 
 use crate::alarm::Alarm;
+use crate::backing::{self, BackingSegment};
 use crate::dirty::push_run;
 use crate::error::{Error, Result};
 use crate::host::Host;
-use crate::layers::{self, Layer};
 use crate::layout::{PAGE, page_up};
 use crate::memory::{FileId, HostFile, Memory};
 use crate::snapshot::Snapshot;
@@ -47,7 +47,7 @@ pub struct Vm {
     covered: u64,
     slots: Vec<kvm_userspace_memory_region>,
     /// A present translation changed and the guest has not reloaded CR3 since ([`Flush::ReloadCr3`] only).
-    flush_owed: bool,
+    flush_pending: bool,
     /// [`Space::went_stale`] at the last flush that surely happened.
     flushed: u64,
     kind: Kind,
@@ -94,7 +94,7 @@ impl Vm {
             host: host.clone(),
             covered: 0,
             slots: Vec::new(),
-            flush_owed: false,
+            flush_pending: false,
             flushed: 0,
             kind,
         };
@@ -193,16 +193,16 @@ impl Vm {
         if cfg!(debug_assertions) {
             self.space.audit_changes();
         }
-        let (stale, flush) = (self.space.went_stale(), self.flush_owed);
+        let (stale, flush) = (self.space.went_stale(), self.flush_pending);
         // Emulators drop their TLB at every entry: only this shows a flush that was left out.
         debug_assert!(
             flush || self.flushed == stale,
             "a present entry changed and nothing was flushed"
         );
-        // An entry that is refused or that a kick swallowed has flushed nothing: the flush stays owed.
-        let (exit, owed) = self.vcpu.run(self.space.memory_mut(), alarm, flush)?;
-        self.flush_owed = owed;
-        if flush && !owed {
+        // An entry that is refused or that a kick swallowed has flushed nothing: the flush stays pending.
+        let (exit, pending) = self.vcpu.run(self.space.memory_mut(), alarm, flush)?;
+        self.flush_pending = pending;
+        if flush && !pending {
             self.flushed = stale;
         }
         Ok(exit)
@@ -233,14 +233,14 @@ impl Vm {
         vectors.install(space.memory_mut())?;
         drop((vcpu, fd));
         let files = space.memory().windows().iter().map(|w| w.file.clone()).collect();
-        let (layers, frozen) = match &boot.base {
+        let (segments, frozen) = match &boot.base {
             None => boot.freeze(space, limit)?,
-            Some(base) => boot.freeze_over(base.ground(), space, limit)?,
+            Some(base) => boot.freeze_over(base.base_image(), space, limit)?,
         };
-        let image = layers::image(&layers, frozen.end)?;
+        let image = backing::image(&segments, frozen.end)?;
         Ok(Snapshot {
             host,
-            layers,
+            segments,
             image,
             frozen,
             files,
@@ -253,12 +253,12 @@ impl Vm {
 
 impl Boot {
     /// Ends the writing of a whole machine's memory.
-    fn freeze(&self, mut space: Space, limit: u64) -> Result<(Vec<Layer>, Frozen)> {
+    fn freeze(&self, mut space: Space, limit: u64) -> Result<(Vec<BackingSegment>, Frozen)> {
         let (frozen, holes) = space.freeze(limit);
         drop(space);
         self.punch(&holes, 0)?;
-        let layer = self.seal(0, 0..frozen.end)?;
-        Ok((vec![layer], frozen))
+        let segment = self.seal(0, 0..frozen.end)?;
+        Ok((vec![segment], frozen))
     }
 
     /// Gives the pages of these frames back; frame 0 is, or would be, at `offset` before the file's start.
@@ -272,14 +272,14 @@ impl Boot {
     }
 
     /// Sizes and seals the file, whose part from `offset` on is the memory `frames`. No writable mapping of it may be left.
-    fn seal(&self, offset: u64, frames: Range<u64>) -> Result<Layer> {
+    fn seal(&self, offset: u64, frames: Range<u64>) -> Result<BackingSegment> {
         let length = offset + (frames.end - frames.start);
         self.file.set_len(length).map_err(|source| Error::Host {
             attempt: "size the snapshot",
             source,
         })?;
         sys::seal(&self.file)?;
-        Ok(Layer {
+        Ok(BackingSegment {
             file: self.file.clone(),
             offset,
             start: frames.start,

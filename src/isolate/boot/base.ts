@@ -48,7 +48,7 @@ export function toBaseSpec(plan: Program, core?: CoreFiles): ProgramSpec {
         { guest: LAYOUT_PATH, bytes: core.layout },
       ],
     ],
-    draws: draws(options),
+    reseed: needsReseed(options),
     clockUs: options.coarseClockUs,
     limits: {
       memoryBytes: memoryBytes(options),
@@ -91,7 +91,7 @@ function toCore({ args }: Program, { binary }: CoreFiles): Image {
 }
 
 /** Whether the runtime has a generator of its own, from which all programs of a base would draw the same numbers; core asks the kernel. */
-function draws({ runtime }: Program['options']): boolean {
+function needsReseed({ runtime }: Program['options']): boolean {
   return runtime === 'deno'
 }
 
@@ -112,7 +112,7 @@ export function toLoadSpec({ bundle, options }: Program, base: NativeProgram, se
       requestBytes: options.memoryMb * (1 << 20),
       cpuMs: LOAD_CPU_MS,
     },
-    draws: draws(options),
+    reseed: needsReseed(options),
     limits: {
       memoryBytes: memoryBytes(options),
       outputBytes,

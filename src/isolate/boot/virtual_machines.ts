@@ -22,7 +22,7 @@ export async function openVirtualMachines(options: MachinesOptions): Promise<Mac
   const library = NativeLibrary.open(await buildLibrary({ onBuild, signal }))
   try {
     const report = library.doctor()
-    if (!report.available) throw new IsolationUnavailableError(`${report.reason}: ${report.mend}`)
+    if (!report.available) throw new IsolationUnavailableError(`${report.reason}: ${report.hint}`)
     return new VirtualMachines(library, options)
   } catch (error) {
     library.close()

@@ -8,7 +8,7 @@ export const BOOTSTRAP_PATH = '/bootstrap.js'
 export const BOOTSTRAPS = {
   deno: `import * as runtime from './${RUNTIME_FILE}'
 await runtime.practiseLoading(runtime)
-await runtime.exercise()
+await runtime.prime()
 runtime.awaitProgram(runtime)
 `,
   core: `import * as runtime from './${RUNTIME_FILE}'

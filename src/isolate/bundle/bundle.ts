@@ -78,7 +78,7 @@ export function bundleRuntime(runtime: IsolateRuntime): Promise<Bundle> {
   const entry = `${runtime === 'core' ? `export { defineModule } from ${host}` : `import ${host}`}
 import ${toGuestImport('prelude.ts')}
 export { awaitProgram, practiseLoading } from ${toGuestImport('load.ts')}
-export { exercise, serve } from ${toGuestImport('serve.ts')}
+export { prime, serve } from ${toGuestImport('serve.ts')}
 export * from ${toGuestImport('facade.ts')}
 export * from ${toGuestImport('modules.ts')}
 `

@@ -59,8 +59,8 @@ export const SPEC_VERSION = 4
 /** Flag of a submission: compare the machine with its snapshot afterwards. */
 export const CHECK = 2
 
-/** A submission's flags from this bit on: its line. */
-export const LINE_SHIFT = 8
+/** A submission's flags from this bit on: its flow. */
+export const FLOW_SHIFT = 8
 
 /** Items of a program's description. */
 export const SPEC_TAGS = {
@@ -74,7 +74,7 @@ export const SPEC_TAGS = {
   libraries: 8,
   limits: 9,
   warmup: 10,
-  draws: 11,
+  reseed: 11,
   clock: 12,
   base: 13,
   last: 14,
@@ -133,7 +133,7 @@ export function describeAbi(): string {
   lines.push(
     `flag keep = ${KEEP}`,
     `flag check = ${CHECK}`,
-    `flag line << ${LINE_SHIFT}`,
+    `flag flow << ${FLOW_SHIFT}`,
     `spec version = ${SPEC_VERSION}`,
   )
   for (const [name, tag] of Object.entries(SPEC_TAGS)) lines.push(`spec ${name} = ${tag}`)

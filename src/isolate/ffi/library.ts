@@ -13,7 +13,7 @@ export type DoctorReport =
     /** Vector state of a thread. */
     readonly xsaveBytes: number
   }
-  | { readonly available: false; readonly reason: string; readonly mend: string }
+  | { readonly available: false; readonly reason: string; readonly hint: string }
 
 const TEXT_BYTES = 4096
 const decoder = new TextDecoder()

@@ -5,18 +5,18 @@ import {
   CHECK,
   COMPLETION,
   COMPLETION_BYTES,
+  FLOW_SHIFT,
   KEEP,
-  LINE_SHIFT,
   MACHINES,
   type OutcomeName,
   OUTCOMES,
   PARTS,
 } from './layout.ts'
 import type { NativeLibrary } from './library.ts'
-import { createLinger, type Linger, noteAnswer, noteLate, shouldLinger } from './linger.ts'
+import { type BusyPoll, createBusyPoll, noteAnswer, noteLate, shouldBusyPoll } from './busy_poll.ts'
 import type { MachineReset } from './machine_reset.ts'
 import type { NativeProgram } from './native_program.ts'
-import { OwedResets } from './owed_resets.ts'
+import { PendingResets } from './pending_resets.ts'
 import type { NativeSymbols } from './symbols.ts'
 
 /** A request that is done. Times are microseconds. */
@@ -97,7 +97,7 @@ export interface PoolOptions {
   /** Requests that may wait. */
   readonly queue: number
   /** Longest wait of the calling thread for a request that is short and alone, in microseconds; 0 for never, default 400. */
-  readonly lingerUs?: number
+  readonly busyPollUs?: number
 }
 
 /** How a request runs. */
@@ -107,10 +107,10 @@ export interface SubmitOptions {
   /** Keep the program's state for the next request. */
   readonly keep?: boolean
   /**
-   * Requests of a program that bear the same number wait in one line, below 2 ** 24; default 0. Lines are served in turn, and one
+   * Requests of a program that bear the same number are one flow, below 2 ** 24; default 0. Flows are served in turn, and one
    * whose requests are slow leaves a worker to the others.
    */
-  readonly line?: number
+  readonly flow?: number
   /** Compare the machine with its snapshot afterwards, byte for byte; a difference is the outcome `failed`. Slow. */
   readonly check?: boolean
 }
@@ -125,7 +125,7 @@ interface Pending {
 const BATCH = 64
 /** Longest single wait; while requests are under way another follows. */
 const WAIT_US = 5_000_000
-const LINGER_US = 400
+const BUSY_POLL_US = 400
 /** Longer answers are fetched by another call. */
 const ANSWER_BYTES = 64 << 10
 /** The ticket where nothing was done yet. */
@@ -167,8 +167,8 @@ export class NativePool {
   readonly #symbols: NativeSymbols
   readonly #handle: number
   readonly #pending: (Pending | undefined)[] = []
-  readonly #linger: Linger
-  readonly #resets: OwedResets
+  readonly #busyPoll: BusyPoll
+  readonly #resets: PendingResets
   #outstanding = 0
   #drain: Promise<void> | null = null
   #closing: Promise<void> | null = null
@@ -182,12 +182,12 @@ export class NativePool {
   readonly #answer = new Uint8Array(ANSWER_BYTES)
 
   /** Starts the threads. */
-  constructor(library: NativeLibrary, { workers, queue, lingerUs = LINGER_US }: PoolOptions) {
+  constructor(library: NativeLibrary, { workers, queue, busyPollUs = BUSY_POLL_US }: PoolOptions) {
     this.#library = library
     this.#symbols = library.symbols
-    this.#linger = createLinger(lingerUs)
+    this.#busyPoll = createBusyPoll(busyPollUs)
     this.#handle = library.check(this.#symbols.mayfly_pool_start(checkCount(workers), checkCount(queue)))
-    this.#resets = new OwedResets(
+    this.#resets = new PendingResets(
       (records, most) => library.check(this.#symbols.mayfly_resets(this.#handle, records, most)),
       (error) => this.#break(error),
     )
@@ -212,18 +212,18 @@ export class NativePool {
   submit(
     program: NativeProgram,
     frame: Uint8Array<ArrayBuffer>,
-    { timeoutMs, keep = false, line = 0, check = false }: SubmitOptions,
+    { timeoutMs, keep = false, flow = 0, check = false }: SubmitOptions,
   ): Awaitable<NativeCompletion> {
     this.#checkOpen()
     const timeoutUs = Math.ceil(timeoutMs * 1000)
     if (!(timeoutUs >= 1 && timeoutUs <= 0xffffffff)) {
       throw new RangeError(`Cannot submit a request: timeout of ${timeoutMs} ms, want 0.001 to 4294967`)
     }
-    const flags = (keep ? KEEP : 0) + (check ? CHECK : 0) + line * 2 ** LINE_SHIFT
+    const flags = (keep ? KEEP : 0) + (check ? CHECK : 0) + flow * 2 ** FLOW_SHIFT
     const { handle } = program
     // A wait that has not come back yet fills the records.
-    const lingers = shouldLinger(this.#linger, this.#outstanding === 0) && this.#drain === null
-    const ticket = lingers
+    const polls = shouldBusyPoll(this.#busyPoll, this.#outstanding === 0) && this.#drain === null
+    const ticket = polls
       ? this.#symbols.mayfly_ask(
         this.#handle,
         handle,
@@ -231,16 +231,16 @@ export class NativePool {
         frame.length,
         timeoutUs,
         flags,
-        this.#linger.mostUs,
+        this.#busyPoll.mostUs,
         this.#bytes,
         this.#answer,
         ANSWER_BYTES,
       )
       : this.#symbols.mayfly_submit(this.#handle, handle, frame, frame.length, timeoutUs, flags)
     if (ticket < 0) this.#library.check(ticket)
-    if (lingers) {
+    if (polls) {
       if (this.#signed[TICKET] !== NO_TICKET) return this.#takeNow(ticket)
-      noteLate(this.#linger)
+      noteLate(this.#busyPoll)
     }
     const promise = this.#expect(program, ticket)
     this.#drain ??= this.#takeAll()
@@ -365,7 +365,7 @@ export class NativePool {
       // Last: the ticket ends with it.
       frame: frame ?? this.#takeFrame(ticket, this.#words[word + RESPONSE_BYTES]),
     }
-    noteAnswer(this.#linger, completion.runUs + completion.reset.us)
+    noteAnswer(this.#busyPoll, completion.runUs + completion.reset.us)
     return completion
   }
 
@@ -389,7 +389,7 @@ export class NativePool {
       const { mayfly_wait } = this.#symbols
       const count = await mayfly_wait(this.#handle, this.#bytes, BATCH, WAIT_US)
       if (count < 0) throw toNativeError(count, 'Cannot wait for resets: see the standard error')
-      this.#resets.look()
+      this.#resets.poll()
     }
     this.#resets.giveUp()
   }

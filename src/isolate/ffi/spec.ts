@@ -42,7 +42,7 @@ interface CommonSpec {
   readonly limits: ProgramLimits
   readonly warmup?: readonly WarmupFrame[]
   /** The program answers draw frames: its generators are brought to their next seed before the snapshot. */
-  readonly draws?: boolean
+  readonly reseed?: boolean
   /** A frame that the program answers after all else, before the snapshot; nobody hears the answer. */
   readonly last?: Uint8Array
 }
@@ -147,7 +147,7 @@ export function encodeSpec(spec: ProgramSpec | LoadSpec): Uint8Array<ArrayBuffer
     const marks = (entry.tell ? KEEP_ANSWER : 0) | (entry.rehearse ? REHEARSE : 0)
     add('warmup', numbers(runs, group, marks, timeoutMs, windowMs, mostMs), frame)
   }
-  if (spec.draws === true) add('draws')
+  if (spec.reseed === true) add('reseed')
   if (spec.last !== undefined) add('last', spec.last)
   return join(items)
 }

@@ -5,7 +5,7 @@ import { answer, answerControl, answerError } from './answer.ts'
 import { limitConsole, openConsole } from './console.ts'
 import { createGuestHost, GuestContext } from './context.ts'
 import { toErrorData } from './errors.ts'
-import { headersFor, WAYS } from './exercise.ts'
+import { CASES, headersFor } from './priming.ts'
 import { NOTHING, readHeader } from './http/head.ts'
 import { host } from './host.ts'
 import { drawNatively, seed } from './random.ts'
@@ -15,7 +15,7 @@ import { installLazyResponse } from './http/response_constructor.ts'
 
 /** The export of a route file that is called once, behind the warm-up and right before the snapshot. */
 const HOOK = 'beforeSnapshot'
-/** Rounds of {@link exercise}: V8 begins to note shapes at a function's eighth call. */
+/** Rounds of {@link prime}: V8 begins to note shapes at a function's eighth call. */
 const ROUNDS = 4
 
 /** A handler as the bundle's entry lists it. */
@@ -210,21 +210,21 @@ function installParts(): void {
   installLazyResponse()
 }
 
-/** Runs {@link WAYS} as an application's handlers; nothing of it leaves the guest. In a base, whose programs share what V8 learns. */
-export async function exercise(): Promise<void> {
+/** Runs {@link CASES} as an application's handlers; nothing of it leaves the guest. In a base, whose programs share what V8 learns. */
+export async function prime(): Promise<void> {
   installParts()
   const guest: Guest = {
     entry: { outputBytes: 0, logBytes: 0, modules: [], handlers: [] },
     host: createGuestHost(),
     limit: 1 << 20,
     modules: [],
-    handlers: WAYS.map((run, way) => ({ name: `way ${way}`, run, error: undefined })),
+    handlers: CASES.map((run, way) => ({ name: `way ${way}`, run, error: undefined })),
     waiting: null,
     turn: 0,
   }
   host.discardOutput(true)
   for (let round = 0; round < ROUNDS; round++) {
-    for (let way = 0; way < WAYS.length; way++) {
+    for (let way = 0; way < CASES.length; way++) {
       for (const header of headersFor(way)) {
         const ctx = new GuestContext(guest.host)
         readHeader(header, ctx.head)

@@ -45,7 +45,7 @@ fn whole() -> Vec<u8> {
         item(Tag::Writable, b"/tmp"),
         item(Tag::Mount, &two("/program", b"/bin/true")),
         item(Tag::File, &two("/app/main.js", b"1 + 1\0")),
-        item(Tag::Draws, b""),
+        item(Tag::Reseed, b""),
         item(Tag::Last, &frame()),
         item(Tag::Clock, &100u32.to_le_bytes()),
         item(Tag::Limits, &limits.concat()),
@@ -63,7 +63,7 @@ fn decode_gives_every_item() {
     assert_eq!((spec.path.as_str(), spec.folder.as_str()), ("/program", "/app"));
     assert_eq!(spec.arguments, ["program", "-v"]);
     assert_eq!(spec.environment, ["A=b"]);
-    assert!(spec.draws);
+    assert!(spec.reseed);
     assert_eq!(spec.last, Some(frame()));
     assert_eq!(spec.clock_grain_ns, 100_000);
     assert_eq!(spec.writable.as_deref(), Some("/tmp"));
@@ -97,7 +97,7 @@ fn loaded(more: &[u8]) -> Vec<u8> {
         &VERSION.to_le_bytes()[..],
         &item(Tag::Base, &base),
         &item(Tag::File, &two("/program.js", b"1")),
-        &item(Tag::Draws, b""),
+        &item(Tag::Reseed, b""),
         &item(Tag::Last, &frame()),
         &item(
             Tag::Loading,
@@ -114,7 +114,7 @@ fn decode_gives_what_a_base_is_to_load() {
         Start::Load(7, load) => {
             assert_eq!(load.frame, frame());
             assert_eq!(load.mounts, [Mount::bytes("/program.js", *b"1")]);
-            assert!(load.draws);
+            assert!(load.reseed);
             assert_eq!(load.last, Some(frame()));
             let bounds = load.loading;
             assert_eq!(

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use mayfly_guard::{Bell, Cause, Crash, Filter, State, VmThread, confine};
+use mayfly_guard::{Cause, Crash, Filter, Notifier, State, VmThread, confine};
 
 use crate::crash_of;
 
@@ -148,16 +148,16 @@ fn a_crash_under_the_filter_is_contained_as_well() {
 
 #[test]
 fn the_owner_is_woken_and_may_take_its_time() {
-    let bell = Arc::new(Bell::default());
-    let seen = bell.rings();
-    let thread = VmThread::spawn("watched", &bell, || _ = surely_read_from(8)).unwrap();
-    bell.wait(seen, Duration::from_secs(30));
+    let notifier = Arc::new(Notifier::default());
+    let seen = notifier.count();
+    let thread = VmThread::spawn("watched", &notifier, || _ = surely_read_from(8)).unwrap();
+    notifier.wait(seen, Duration::from_secs(30));
     assert_eq!(thread.state(), State::Crashed);
     std::thread::sleep(Duration::from_millis(50));
-    assert_eq!(thread.state(), State::Crashed, "it waits for its burial");
+    assert_eq!(thread.state(), State::Crashed, "it waits to be reaped");
     assert!(thread.take_crash().is_some());
-    thread.bury();
-    let thread = VmThread::spawn("watched", &bell, || {}).unwrap();
+    thread.reap();
+    let thread = VmThread::spawn("watched", &notifier, || {}).unwrap();
     thread.wait();
     assert_eq!((thread.state(), thread.take_crash()), (State::Ended, None));
 }

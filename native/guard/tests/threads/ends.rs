@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use mayfly_guard::{Bell, VmThread};
+use mayfly_guard::{Notifier, VmThread};
 
 const CHILD: &str = "MAYFLY_GUARD_CHILD";
 
@@ -45,7 +45,7 @@ fn lost_lock() {
         wait.recv().unwrap();
         read_nothing();
     };
-    let thread = VmThread::spawn("stuck", &Arc::new(Bell::default()), body).unwrap();
+    let thread = VmThread::spawn("stuck", &Arc::new(Notifier::default()), body).unwrap();
     thread.set_patience(Duration::from_millis(100));
     go.send(()).unwrap();
     std::thread::sleep(Duration::from_secs(60));
@@ -53,7 +53,7 @@ fn lost_lock() {
 
 /// With the handler installed, a thread that is not watched faults.
 fn fault_elsewhere() {
-    drop(VmThread::spawn("quiet", &Arc::new(Bell::default()), || {}).unwrap());
+    drop(VmThread::spawn("quiet", &Arc::new(Notifier::default()), || {}).unwrap());
     read_nothing();
 }
 
@@ -66,10 +66,10 @@ fn handler_before() {
     // SAFETY: the handler has the signature of a plain one, and only ends the process.
     let before = unsafe { libc::signal(libc::SIGSEGV, theirs as extern "C" fn(_) as usize) };
     assert_ne!(before, libc::SIG_ERR, "{}", io::Error::last_os_error());
-    let thread = VmThread::spawn("watched", &Arc::new(Bell::default()), read_nothing).unwrap();
+    let thread = VmThread::spawn("watched", &Arc::new(Notifier::default()), read_nothing).unwrap();
     thread.wait();
     assert!(thread.take_crash().is_some(), "a watched thread's fault is ours");
-    thread.bury();
+    thread.reap();
     fault_elsewhere();
 }
 

@@ -6,13 +6,13 @@ mod refusals;
 
 use std::sync::Arc;
 
-use mayfly_guard::{Bell, Crash, VmThread};
+use mayfly_guard::{Crash, Notifier, VmThread};
 
 /// Runs a body on a watched thread to its end.
 fn crash_of(body: impl FnOnce() + Send + 'static) -> Option<Crash> {
-    let thread = VmThread::spawn("watched", &Arc::new(Bell::default()), body).unwrap();
+    let thread = VmThread::spawn("watched", &Arc::new(Notifier::default()), body).unwrap();
     thread.wait();
     let crash = thread.take_crash();
-    thread.bury();
+    thread.reap();
     crash
 }

@@ -1,9 +1,9 @@
 //! Random system calls with random arguments and random memory: nothing panics, and a reset takes everything back.
 
 use super::*;
-use crate::dice::Dice;
+use crate::test_rng::TestRng;
 
-impl Dice {
+impl TestRng {
     /// A value that some call takes seriously: an address, a descriptor, a length, flags, an edge.
     fn argument(&mut self, guest: &Guest) -> u64 {
         const EDGES: [u64; 14] = [
@@ -36,7 +36,7 @@ impl Dice {
 }
 
 /// Paths, vectors, events, times and sets that calls may find in the scratch pages.
-fn fill(guest: &mut Guest, dice: &mut Dice) {
+fn fill(guest: &mut Guest, rng: &mut TestRng) {
     let paths: [&[u8]; 8] = [
         b"/tmp/a\0",
         b"/tmp/b/c\0",
@@ -49,17 +49,14 @@ fn fill(guest: &mut Guest, dice: &mut Dice) {
     ];
     for slot in 0..40 {
         let at = guest.scratch + slot * 64;
-        match dice.below(3) {
-            0 => guest.put(at, paths[dice.below(8) as usize]),
+        match rng.below(3) {
+            0 => guest.put(at, paths[rng.below(8) as usize]),
             1 => {
                 let words =
-                    [dice.argument(guest), dice.argument(guest), dice.argument(guest)].map(u64::to_le_bytes);
+                    [rng.argument(guest), rng.argument(guest), rng.argument(guest)].map(u64::to_le_bytes);
                 guest.put(at, words.as_flattened());
             }
-            _ => guest.put(
-                at,
-                &[dice.below(8), dice.below(64)].map(u64::to_le_bytes).concat(),
-            ),
+            _ => guest.put(at, &[rng.below(8), rng.below(64)].map(u64::to_le_bytes).concat()),
         }
     }
 }
@@ -77,37 +74,37 @@ fn random_calls_never_panic_and_a_restore_takes_all_back() {
     let snapshot = first.kernel.snapshot();
     let mut guest = first.clone();
     let number_from = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
-    let mut dice = Dice::new(number_from("MAYFLY_FUZZ_SEED").unwrap_or(0x1234_5678_9abc_def1));
+    let mut rng = TestRng::new(number_from("MAYFLY_FUZZ_SEED").unwrap_or(0x1234_5678_9abc_def1));
     let mut made = 0_u64;
     // A longer run: MAYFLY_FUZZ_ROUNDS=100000 cargo test --release -p mayfly-linux random_calls
     let rounds = number_from("MAYFLY_FUZZ_ROUNDS").unwrap_or(400);
     for round in 0..rounds {
-        dice = Dice::new(dice.next() ^ round);
+        rng = TestRng::new(rng.next() ^ round);
         // Scratch may be unmapped by now; each round begins from the snapshot.
-        fill(&mut guest, &mut dice);
+        fill(&mut guest, &mut rng);
         for _ in 0..120 {
-            let call = if dice.below(50) == 0 {
-                dice.next()
+            let call = if rng.below(50) == 0 {
+                rng.next()
             } else {
-                dice.below(460)
+                rng.below(460)
             };
             // Ends and waits without hope would only shorten the round.
             if matches!(call, number::exit_group | number::pause | number::rt_sigsuspend)
-                && dice.below(20) != 0
+                && rng.below(20) != 0
             {
                 continue;
             }
             made += 1;
-            let arguments = std::array::from_fn(|_| dice.argument(&guest));
-            let action = match dice.below(40) {
+            let arguments = std::array::from_fn(|_| rng.argument(&guest));
+            let action = match rng.below(40) {
                 0 => guest.kernel.preempt(&mut guest.machine),
                 1 => {
-                    let (vector, code) = (dice.below(32) as u8, dice.below(32));
-                    let address = dice.argument(&guest);
+                    let (vector, code) = (rng.below(32) as u8, rng.below(32));
+                    let address = rng.argument(&guest);
                     guest.kernel.fault(&mut guest.machine, vector, code, address)
                 }
                 2 => {
-                    guest.kernel.push_input(vec![1; dice.below(100) as usize]);
+                    guest.kernel.push_input(vec![1; rng.below(100) as usize]);
                     guest.kernel.run(&mut guest.machine)
                 }
                 _ => guest.act(call, arguments),
@@ -132,7 +129,7 @@ fn random_calls_never_panic_and_a_restore_takes_all_back() {
 
 #[test]
 fn programs_with_changed_bytes_start_or_are_refused_but_never_panic() {
-    let mut dice = Dice::new(77);
+    let mut rng = TestRng::new(77);
     let good = tiny(3, 0, &[0x0f, 0x05], 5000);
     let config = Config {
         limits: Limits::default(),
@@ -144,9 +141,9 @@ fn programs_with_changed_bytes_start_or_are_refused_but_never_panic() {
     let (mut started, mut refused) = (0, 0);
     for _ in 0..3000 {
         let mut bytes = good.clone();
-        for _ in 0..1 + dice.below(3) {
-            let at = dice.below(bytes.len() as u64) as usize;
-            bytes[at] = [0, 1, 3, 0x7f, 0x80, 0xff, dice.next() as u8][dice.below(7) as usize];
+        for _ in 0..1 + rng.below(3) {
+            let at = rng.below(bytes.len() as u64) as usize;
+            bytes[at] = [0, 1, 3, 0x7f, 0x80, 0xff, rng.next() as u8][rng.below(7) as usize];
         }
         let (mut kernel, mut machine) = (Kernel::new(&config), MockMachine::new(3000));
         kernel.vfs_mut().mount_file("/p", HostFile::new(bytes));

@@ -26,8 +26,8 @@ fn anonymous(protection: Protection) -> Wanted {
 fn random_calls_agree_with_a_map_of_single_pages() {
     const BASE: u64 = 0x10_0000;
     const PAGES: u64 = 32;
-    let mut dice = crate::dice::Dice::new(11);
-    let mut next = move |end| dice.below(end);
+    let mut rng = crate::test_rng::TestRng::new(11);
+    let mut next = move |end| rng.below(end);
     for _ in 0..150 {
         let (mut space, mut m) = (AddressSpace::new(LIMITS), MockMachine::new(10_000));
         // Oracle: page -> (protection, first byte).

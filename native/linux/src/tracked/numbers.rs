@@ -88,18 +88,18 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::dice::Dice;
+    use crate::test_rng::TestRng;
 
     #[test]
     fn numbers_agree_with_a_set() {
-        let mut dice = Dice::new(3);
+        let mut rng = TestRng::new(3);
         for round in 0..60 {
             let end = [5, 70, 4200, 300_000][round % 4];
             let (mut numbers, mut set) = (Numbers::default(), BTreeSet::new());
             // Long runs fill words and levels.
             for _ in 0..40 {
-                let (start, there) = (dice.below(end) as usize, dice.below(3) != 0);
-                let length = 1 + dice.below(end.min(9000)) as usize;
+                let (start, there) = (rng.below(end) as usize, rng.below(3) != 0);
+                let length = 1 + rng.below(end.min(9000)) as usize;
                 for number in start..(start + length).min(end as usize) {
                     numbers.set(number, there);
                     if there {
@@ -109,7 +109,7 @@ mod tests {
                     }
                 }
                 assert_eq!(numbers.count(), set.len());
-                let from = dice.below(end + 10) as usize;
+                let from = rng.below(end + 10) as usize;
                 let wanted = (from..).find(|number| !set.contains(number));
                 assert_eq!(Some(numbers.lowest_missing(from)), wanted, "from {from}");
             }

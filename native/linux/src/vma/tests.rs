@@ -1,7 +1,7 @@
 //! The mapping tree against a map of single pages, and its search for room against the search that it replaces.
 
 use super::*;
-use crate::dice::Dice;
+use crate::test_rng::TestRng;
 
 const BASE: u64 = 0x10_0000;
 const PAGES: u64 = 48;
@@ -44,8 +44,8 @@ fn gap_below_by_search(tree: &VmaTree, top: u64, length: u64) -> Option<u64> {
 #[test]
 fn tree_agrees_with_a_map_of_single_pages() {
     let file = HostFile::of_guest(vec![0_u8; 10].into());
-    let mut dice = Dice::new(5);
-    let mut next = move |end| dice.below(end);
+    let mut rng = TestRng::new(5);
+    let mut next = move |end| rng.below(end);
     for _ in 0..300 {
         let mut tree = VmaTree::default();
         let mut oracle: BTreeMap<u64, Page> = BTreeMap::new();
@@ -161,7 +161,7 @@ fn describe_shows_lines_as_linux_does() {
 /// Mappings of one page or more, some side by side, all over user space; as many as there may be.
 #[test]
 fn room_is_found_where_a_search_of_all_mappings_finds_it() {
-    let mut dice = Dice::new(17);
+    let mut rng = TestRng::new(17);
     for round in 0..12 {
         let mut tree = VmaTree::default();
         // Crowded and sparse: where mappings are many, most requests meet another.
@@ -172,25 +172,25 @@ fn room_is_found_where_a_search_of_all_mappings_finds_it() {
             USER_END - pages * PAGE
         };
         for step in 0..1500 {
-            let start = base + dice.below(pages) * PAGE;
-            let most = 1 << dice.below(8);
-            let end = (start + (1 + dice.below(most)) * PAGE).min(base + pages * PAGE);
-            if dice.below(5) < 2 {
+            let start = base + rng.below(pages) * PAGE;
+            let most = 1 << rng.below(8);
+            let end = (start + (1 + rng.below(most)) * PAGE).min(base + pages * PAGE);
+            if rng.below(5) < 2 {
                 tree.remove(start..end);
-            } else if dice.below(3) == 0 {
-                let length = (1 + dice.below(9)) * PAGE;
+            } else if rng.below(3) == 0 {
+                let length = (1 + rng.below(9)) * PAGE;
                 if let Some(at) = tree.gap_below(base + pages * PAGE, length) {
-                    tree.insert(at, anonymous(at + length, dice.below(4)));
+                    tree.insert(at, anonymous(at + length, rng.below(4)));
                 }
             } else {
                 tree.remove(start..end);
-                tree.insert(start, anonymous(end, dice.below(4)));
+                tree.insert(start, anonymous(end, rng.below(4)));
             }
-            let top = base + dice.below(pages + 1) * PAGE;
+            let top = base + rng.below(pages + 1) * PAGE;
             for length in [
                 PAGE,
-                (1 + dice.below(40)) * PAGE,
-                dice.below(pages * 2).max(1) * PAGE,
+                (1 + rng.below(40)) * PAGE,
+                rng.below(pages * 2).max(1) * PAGE,
             ] {
                 for top in [top, base + pages * PAGE, 0] {
                     assert_eq!(

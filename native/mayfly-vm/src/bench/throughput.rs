@@ -130,7 +130,7 @@ fn pooled(program: &Arc<Program>) -> Result<f64, Box<dyn Error>> {
     let job = |id| Job {
         id,
         program: program.clone(),
-        line: 0,
+        flow: 0,
         frame: frame("hello"),
         timeout_ns: TIMEOUT_NS,
         keep: false,

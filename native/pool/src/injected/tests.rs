@@ -8,7 +8,7 @@ use mayfly_wire::{HEAD_BYTES, Head, Kind};
 
 use super::FILE_READ;
 use crate::instance::Instance;
-use crate::turns::Turns;
+use crate::slice::TimeSlice;
 use crate::{
     Completion, Job, Limits, MachineState, Mount, Outcome, Pool, Program, Reset, Spec, WarmupRequest,
 };
@@ -79,7 +79,7 @@ fn host() -> Option<Arc<Host>> {
     match Host::open() {
         Ok(host) => Some(Arc::new(host)),
         Err(Error::Unavailable(u)) => {
-            eprintln!("SKIPPED: no /dev/kvm: {}; {}", u.reason, u.mend);
+            eprintln!("SKIPPED: no /dev/kvm: {}; {}", u.reason, u.hint);
             None
         }
         Err(e) => panic!("{e}"),
@@ -113,7 +113,7 @@ fn job(program: &Arc<Program>, id: u64, what: &[u8]) -> Job {
     Job {
         id,
         program: program.clone(),
-        line: 0,
+        flow: 0,
         frame: frame(Kind::Request, what, b""),
         timeout_ns: 60_000_000_000,
         keep: false,
@@ -346,7 +346,7 @@ fn a_pool_that_crashed_is_dropped_like_any_other() {
         let job = Job {
             id,
             program: program.clone(),
-            line: 0,
+            flow: 0,
             frame: frame(Kind::Request, b"segv", b""),
             timeout_ns: 60_000_000_000,
             keep: false,
@@ -378,24 +378,24 @@ fn a_crash_during_a_boot_is_an_error_with_the_report() {
     assert_eq!(count(), before);
 }
 
-/// A reset may take as long as its request, so long turns last until the machine is clean.
+/// A reset may take as long as its request, so the long slice lasts until the machine is clean.
 #[test]
 fn long_turns_end_after_the_reset() {
     let Some(host) = host() else { return };
     let program = program(&host, &mut |_| None).unwrap();
-    crate::run_confined("turns", |alarm| {
+    crate::run_confined("slices", |alarm| {
         let mut instance = Instance::new(&program).unwrap();
         for _ in 0..2 {
-            while !instance.running.turns.look() {
+            while !instance.running.slice.check() {
                 let end = thread_cpu_ns() + 1_000_000;
                 while thread_cpu_ns() < end {}
             }
             let ran = instance.run(frame(Kind::Request, b"", b""), alarm, 10_000_000_000);
             assert!(matches!(ran.outcome, Ok(Outcome::Answered(_))), "{ran:?}");
             instance.clean(alarm, None).unwrap();
-            assert!(matches!(instance.running.turns, Turns::Long { .. }));
+            assert!(matches!(instance.running.slice, TimeSlice::Long { .. }));
             instance.rest();
-            assert!(matches!(instance.running.turns, Turns::Usual));
+            assert!(matches!(instance.running.slice, TimeSlice::Usual));
         }
     })
     .unwrap();

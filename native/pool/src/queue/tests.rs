@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 const SOON: Duration = Duration::from_millis(1);
 const LATE: Duration = Duration::from_secs(10);
-const LINE: LineId = (0, 0);
+const LINE: FlowId = (0, 0);
 type Numbers = Queue<u32, char, u32, u32>;
 
 impl Numbered for u32 {
@@ -141,7 +141,7 @@ fn resets_that_nobody_takes_end_in_refusal() {
 
 #[test]
 fn no_job_is_lost_between_a_spin_and_a_sleep() {
-    // Gaps around the length of a spin, so that jobs meet workers that spin, give up and sleep.
+    // Gaps around the length of a busy-poll, so that jobs meet workers that busy-poll, give up and sleep.
     let q = Arc::new(Numbers::new(2, 4));
     let workers = [0, 1].map(|w| {
         let q = q.clone();

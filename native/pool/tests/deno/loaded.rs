@@ -36,7 +36,7 @@ fn load(base: &Arc<Program>, source: String) -> Result<Arc<Program>, BootError> 
     let load = Load {
         mounts: vec![Mount::bytes(PROGRAM, source)],
         frame: frame(&format!("{{\"control\":\"load\",\"name\":\"{PROGRAM}\"}}"), b""),
-        draws: true,
+        reseed: true,
         last: None,
         limits: limits(),
         loading: Loading::default(),

@@ -57,7 +57,7 @@ fn program() -> Option<Arc<Program>> {
             ..Limits::default()
         };
         let mut spec = deno_spec(&deno, GUEST.into(), limits);
-        spec.draws = true;
+        spec.reseed = true;
         let mut warm = ["simd", "timer", "json"].map(|what| frame(what, b"")).to_vec();
         warm.extend((0..50).map(|_| frame("read", b"")));
         Arc::new(Program::boot(&host, &spec, &mut |_| warm.pop().map(WarmupRequest::new)).unwrap())

@@ -8,8 +8,8 @@ mod rounds;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod attacks;
 mod code;
-mod deeds;
 
 use std::sync::{Arc, OnceLock};
 
@@ -24,7 +24,7 @@ const SIGBUS: i32 = 7;
 const SIGFPE: i32 = 8;
 const SIGSEGV: i32 = 11;
 
-/// How a deed may end. More than one where CPUs differ.
+/// How a attack may end. More than one where CPUs differ.
 #[derive(Debug)]
 enum End {
     /// With this answer.
@@ -63,7 +63,7 @@ impl End {
         }
     }
 
-    /// Deeds without an end are given less time than those with one.
+    /// Attacks without an end are given less time than those with one.
     fn timeout(&self) -> u64 {
         if matches!(self, End::Timeout) {
             SECOND / 10
@@ -117,10 +117,10 @@ fn judge<'a>(check: bool, rows: impl Iterator<Item = (&'a str, Vec<u8>, &'a End)
 }
 
 #[test]
-fn deeds_end_by_their_name_and_leave_a_clean_machine() {
+fn attacks_end_by_their_name_and_leave_a_clean_machine() {
     judge(
         true,
-        deeds::DEEDS
+        attacks::DEEDS
             .iter()
             .map(|(name, end)| (*name, frame(name, &[slowness() as u8]), end)),
     );
@@ -178,5 +178,5 @@ fn faults_of_instructions_reach_the_programs_own_handler() {
 
 #[test]
 fn the_tables_are_as_long_as_they_claim() {
-    assert!(deeds::DEEDS.len() >= 40 && code::ROWS.len() >= 40);
+    assert!(attacks::DEEDS.len() >= 40 && code::ROWS.len() >= 40);
 }

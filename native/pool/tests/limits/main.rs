@@ -412,7 +412,7 @@ fn the_pool_counts_what_was_met() {
             program: program.clone(),
             frame: frame(deed, b""),
             timeout_ns: PATIENCE,
-            line: 0,
+            flow: 0,
             keep: false,
             check: false,
         };

@@ -26,7 +26,7 @@ fn load_of(secret: &str) -> Load {
             secret.repeat(SECRET_BYTES / secret.len()),
         )],
         frame: frame("load", b""),
-        draws: false,
+        reseed: false,
         last: None,
         limits: spec("").limits,
         loading: Loading::default(),

@@ -148,7 +148,7 @@ fn job(program: &Arc<Program>, id: u64, what: &str) -> Job {
     Job {
         id,
         program: program.clone(),
-        line: 0,
+        flow: 0,
         frame: frame(what, b""),
         timeout_ns,
         keep: false,
@@ -235,9 +235,9 @@ fn full_queue_refuses_and_gives_the_job_back() {
 fn lines_are_served_in_turn() {
     let Some(program) = program() else { return };
     let pool = Pool::start(1, 20).unwrap();
-    let submit = |id, line, what, timeout_ns| {
+    let submit = |id, flow, what, timeout_ns| {
         let job = Job {
-            line,
+            flow,
             timeout_ns,
             ..job(&program, id, what)
         };

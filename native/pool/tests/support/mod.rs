@@ -16,7 +16,7 @@ pub fn host() -> Option<Arc<Host>> {
     static HOST: OnceLock<Result<Arc<Host>, String>> = OnceLock::new();
     let open = || match Host::open() {
         Ok(host) => Ok(Arc::new(host)),
-        Err(Error::Unavailable(u)) => Err(format!("no /dev/kvm: {}; {}", u.reason, u.mend)),
+        Err(Error::Unavailable(u)) => Err(format!("no /dev/kvm: {}; {}", u.reason, u.hint)),
         Err(e) => panic!("{e}"),
     };
     match HOST.get_or_init(open) {

@@ -9,14 +9,14 @@ mod model;
 use std::io::Write;
 use std::sync::{Arc, OnceLock};
 
+use crate::backing::{self, BackingSegment};
 use crate::error::{Error, Survival};
-use crate::layers::{self, Layer};
 use crate::layout::{LOW_END, PAGE, USER_END, USER_START};
 use crate::memory::{FileId, HostFile, Memory};
 use crate::pte::{Protection, Pte};
 use crate::space::{Access, Backing, Frozen, Space};
 use crate::sys::{Mapping, Overlay, memory_file};
-use crate::vm::derive::{Ground, freeze_over};
+use crate::vm::derive::{BaseImage, freeze_over};
 use model::Model;
 
 const STEPS_MAX: usize = 50;
@@ -34,7 +34,7 @@ const DERIVED: u8 = 0xc0;
 
 /// A space at its snapshot.
 struct Base {
-    layers: Vec<Layer>,
+    segments: Vec<BackingSegment>,
     host: Arc<HostFile>,
     frozen: Frozen,
     image: Mapping,
@@ -80,24 +80,24 @@ fn base() -> &'static Base {
         model.unmap(&mut space, address(0x01), 1);
         let (frozen, _) = space.freeze(FRAMES * PAGE);
         space.take_stale();
-        let layer = Layer {
+        let segment = BackingSegment {
             file: Arc::new(file),
             offset: 0,
             start: 0,
             end: frozen.end,
         };
         model.freeze(&space);
-        Base::new(vec![layer], host, frozen, model)
+        Base::new(vec![segment], host, frozen, model)
     })
 }
 
 impl Base {
-    fn new(layers: Vec<Layer>, host: Arc<HostFile>, frozen: Frozen, model: Model) -> Self {
-        let image = || layers::image(&layers, frozen.end).expect("a mapping");
+    fn new(segments: Vec<BackingSegment>, host: Arc<HostFile>, frozen: Frozen, model: Model) -> Self {
+        let image = || backing::image(&segments, frozen.end).expect("a mapping");
         Self {
             image: image(),
             content: Memory::new(image()),
-            layers,
+            segments,
             host,
             frozen,
             model,
@@ -106,7 +106,7 @@ impl Base {
 
     fn fork(&self) -> Space {
         let mut private = Mapping::anonymous(MEMORY_BYTES).expect("a mapping");
-        layers::lay(&self.layers, &mut private, Overlay::Private).expect("a mapping over it");
+        backing::overlay(&self.segments, &mut private, Overlay::Private).expect("a mapping over it");
         let mut memory = Memory::new(private);
         memory.attach(&self.host).expect("a window");
         Space::forked(memory, &self.frozen)
@@ -115,13 +115,13 @@ impl Base {
     /// The snapshot of a program that boots on from this one: the first byte limits its frames, the second counts its steps.
     fn derive(&self, data: &mut &[u8]) -> Self {
         let (limit, steps) = ((40 + u64::from(take(data) % 32)) * PAGE, take(data) % 24);
-        let ground = Ground {
-            layers: &self.layers,
+        let base_image = BaseImage {
+            segments: &self.segments,
             image: &self.image,
             frozen: &self.frozen,
         };
         let host = self.host.clone();
-        let (file, mut space) = ground
+        let (file, mut space) = base_image
             .derive(std::slice::from_ref(&host), limit)
             .expect("a mapping");
         let mut model = self.model.clone();
@@ -129,9 +129,9 @@ impl Base {
         model.remember(&space);
         take_steps(&mut space, &mut model, None, data, steps.into());
         model.freeze(&space);
-        let (layers, frozen) = freeze_over(file, ground, space, limit).expect("a snapshot");
+        let (segments, frozen) = freeze_over(file, base_image, space, limit).expect("a snapshot");
         self.model.compare(&self.fork());
-        Self::new(layers, host, frozen, model)
+        Self::new(segments, host, frozen, model)
     }
 }
 

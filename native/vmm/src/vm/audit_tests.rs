@@ -28,7 +28,7 @@ fn rights(address: *const u8) -> String {
 fn a_snapshot_is_sealed_and_mapped_read_only_and_forks_map_it_privately() {
     let Some(vm) = reader() else { return };
     let snapshot = Arc::new(vm.snapshot(1 << 20).unwrap());
-    let file: &File = &snapshot.layers[0].file;
+    let file: &File = &snapshot.segments[0].file;
     // SAFETY: plain numbers on a descriptor of ours.
     let seals = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GET_SEALS) };
     let all = libc::F_SEAL_WRITE | libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;

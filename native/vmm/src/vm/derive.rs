@@ -17,9 +17,9 @@ use std::sync::Arc;
 
 use super::slots::BOOT_SLOT;
 use super::{Boot, Kind, Vm};
+use crate::backing::{self, BackingSegment};
 use crate::dirty::PageMap;
 use crate::error::{Error, Result};
-use crate::layers::{self, Layer};
 use crate::layout::{LOW_END, PAGE, page_up};
 use crate::memory::{HostFile, Memory};
 use crate::snapshot::Snapshot;
@@ -28,14 +28,14 @@ use crate::sys::{self, Mapping, Overlay};
 
 /// A snapshot's memory, for another machine to lie over.
 #[derive(Clone, Copy)]
-pub(crate) struct Ground<'a> {
-    pub layers: &'a [Layer],
+pub(crate) struct BaseImage<'a> {
+    pub segments: &'a [BackingSegment],
     /// Their content, read-only.
     pub image: &'a Mapping,
     pub frozen: &'a Frozen,
 }
 
-impl Ground<'_> {
+impl BaseImage<'_> {
     /// The space of a machine that boots on from here, and the file for what lies behind the end. Its program may use `limit` bytes
     /// of memory, what is used here included; it has the same host files attached.
     pub fn derive(self, files: &[Arc<HostFile>], limit: u64) -> Result<(File, Space)> {
@@ -44,7 +44,7 @@ impl Ground<'_> {
         let own = page_up(limit + limit / 256 + (4 << 20) + end).ok_or(Error::OutOfMemory { limit })?;
         let file = sys::memory_file(LOW_END + own)?;
         let mut private = Mapping::anonymous((end + own) as usize)?;
-        layers::lay(self.layers, &mut private, Overlay::Private)?;
+        backing::overlay(self.segments, &mut private, Overlay::Private)?;
         private.overlay(end, (&file, LOW_END), own as usize, Overlay::Shared)?;
         let mut memory = Memory::new(private);
         for file in files {
@@ -67,10 +67,10 @@ impl Ground<'_> {
 #[cfg(feature = "fuzzing")]
 pub(crate) fn freeze_over(
     file: File,
-    base: Ground<'_>,
+    base: BaseImage<'_>,
     space: Space,
     limit: u64,
-) -> Result<(Vec<Layer>, Frozen)> {
+) -> Result<(Vec<BackingSegment>, Frozen)> {
     let boot = Boot {
         file: Arc::new(file),
         base: None,
@@ -79,9 +79,9 @@ pub(crate) fn freeze_over(
 }
 
 impl Snapshot {
-    pub(super) fn ground(&self) -> Ground<'_> {
-        Ground {
-            layers: &self.layers,
+    pub(super) fn base_image(&self) -> BaseImage<'_> {
+        BaseImage {
+            segments: &self.segments,
             image: &self.image,
             frozen: &self.frozen,
         }
@@ -90,7 +90,7 @@ impl Snapshot {
     /// A machine that boots on from this snapshot, to become a snapshot of its own. Its program may use `limit` bytes of memory,
     /// what the base uses included.
     pub fn derive(self: &Arc<Self>, limit: u64) -> Result<Vm> {
-        let (file, space) = self.ground().derive(&self.files, limit)?;
+        let (file, space) = self.base_image().derive(&self.files, limit)?;
         let length = space.memory().private().length() as u64;
         let boot = Boot {
             file: Arc::new(file),
@@ -111,10 +111,10 @@ impl Boot {
     /// Ends the writing of a machine's memory that was derived from `base`.
     pub(super) fn freeze_over(
         &self,
-        base: Ground<'_>,
+        base: BaseImage<'_>,
         mut space: Space,
         limit: u64,
-    ) -> Result<(Vec<Layer>, Frozen)> {
+    ) -> Result<(Vec<BackingSegment>, Frozen)> {
         let end = base.frozen.end;
         let changed = changed_frames(base, &space)?;
         // Freed frames of the base are the base's again: no table leads there.
@@ -134,8 +134,8 @@ impl Boot {
         let (frozen, _) = space.freeze(limit);
         drop((space, low));
         let own = self.seal(LOW_END, end..frozen.end)?;
-        let mut all = base.layers.to_vec();
-        all.push(Layer {
+        let mut all = base.segments.to_vec();
+        all.push(BackingSegment {
             file: own.file.clone(),
             offset: 0,
             start: 0,
@@ -147,7 +147,7 @@ impl Boot {
 }
 
 /// The frames of the base that this machine wrote and that differ from it.
-fn changed_frames(base: Ground<'_>, space: &Space) -> Result<FrameSet> {
+fn changed_frames(base: BaseImage<'_>, space: &Space) -> Result<FrameSet> {
     let memory = space.memory();
     let (mut runs, mut changed) = (Vec::new(), FrameSet::default());
     PageMap::open()?.private_pages(memory.private(), base.frozen.end, &mut runs)?;

@@ -63,7 +63,7 @@ impl Snapshot {
     /// Shows every page of the snapshot's own file that is not all zeros, by its place in the file: all that it adds to its base, whether
     /// a machine can reach it or not.
     pub fn visit_own_pages(&self, visit: &mut dyn FnMut(u64, &[u8])) -> Result<()> {
-        let Some(own) = self.layers.last() else {
+        let Some(own) = self.segments.last() else {
             return Ok(());
         };
         let failed = |source| Error::Host {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::decay::{self, Decay};
 use super::{Kind, Vm};
+use crate::backing;
 use crate::dirty::{PageMap, Run, push_run};
 use crate::error::{Error, Result};
 use crate::flavour::Flush;
-use crate::layers;
 use crate::layout::{PAGE, page_up};
 use crate::memory::Memory;
 use crate::snapshot::Snapshot;
@@ -114,7 +114,7 @@ impl Vm {
             (fork.working_pages, fork.faults) = (0, -1);
             self.rebuild_slots()?;
             match self.host.flavour().flush {
-                Flush::ReloadCr3 => self.flush_owed = true,
+                Flush::ReloadCr3 => self.flush_pending = true,
                 Flush::Notifier => self.flushed = self.space.went_stale(),
             }
             report.rebuilt = true;
@@ -210,7 +210,7 @@ impl Snapshot {
         let top = frozen.fork_tables_end;
         let length = page_up(top + limit).ok_or(Error::OutOfMemory { limit })?;
         let mut private = Mapping::anonymous(length as usize)?;
-        layers::lay(&self.layers, &mut private, Overlay::Private)?;
+        backing::overlay(&self.segments, &mut private, Overlay::Private)?;
         let mut memory = Memory::new(private);
         for file in &self.files {
             memory.attach(file)?;
@@ -330,5 +330,5 @@ fn restore(space: &Space, snapshot: &Snapshot, runs: &[Run]) -> Result<()> {
 /// Whether a page equals the snapshot's, or is zero behind its end.
 fn frame_is_restored(space: &Space, snapshot: &Snapshot, frame: u64) -> bool {
     let mut now = [0; PAGE as usize];
-    space.memory().read(frame, 0, &mut now).is_ok() && snapshot.ground().holds(frame, &now)
+    space.memory().read(frame, 0, &mut now).is_ok() && snapshot.base_image().holds(frame, &now)
 }

@@ -35,7 +35,7 @@ impl Vm {
         }
         let stale = self.space.take_stale();
         match self.host.flavour().flush {
-            Flush::ReloadCr3 => self.flush_owed = true,
+            Flush::ReloadCr3 => self.flush_pending = true,
             Flush::Notifier => {
                 self.flush_by_notifier(&stale)?;
                 self.flushed = self.space.went_stale();

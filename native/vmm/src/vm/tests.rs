@@ -14,7 +14,7 @@ pub(super) fn host() -> Option<Arc<Host>> {
     match Host::open() {
         Ok(host) => Some(Arc::new(host)),
         Err(Error::Unavailable(u)) => {
-            eprintln!("SKIPPED: no /dev/kvm: {}; {}", u.reason, u.mend);
+            eprintln!("SKIPPED: no /dev/kvm: {}; {}", u.reason, u.hint);
             None
         }
         Err(e) => panic!("{e}"),
@@ -127,7 +127,7 @@ fn many_changed_translations_are_all_seen() {
 }
 
 #[test]
-fn a_flush_that_a_kick_may_have_swallowed_is_owed_again() {
+fn a_flush_that_a_kick_may_have_swallowed_is_pending_again() {
     let Some(mut vm) = reader() else { return };
     assert_eq!(read_by_guest(&mut vm), b'A');
     replace(&mut vm);
@@ -137,13 +137,13 @@ fn a_flush_that_a_kick_may_have_swallowed_is_owed_again() {
         std::thread::yield_now();
     }
     assert_eq!(vm.run(&mut alarm).unwrap(), Exit::Kicked);
-    assert_eq!(vm.flush_owed, vm.host.flavour().flush == Flush::ReloadCr3);
+    assert_eq!(vm.flush_pending, vm.host.flavour().flush == Flush::ReloadCr3);
     assert_eq!(read_by_guest(&mut vm), b'B');
-    assert!(!vm.flush_owed);
+    assert!(!vm.flush_pending);
 }
 
 #[test]
-fn a_flush_is_still_owed_after_an_entry_that_was_refused() {
+fn a_flush_is_still_pending_after_an_entry_that_was_refused() {
     let Some(mut vm) = reader() else { return };
     assert_eq!(read_by_guest(&mut vm), b'A');
     replace(&mut vm);
@@ -157,10 +157,10 @@ fn a_flush_is_still_owed_after_an_entry_that_was_refused() {
         vm.run(&mut alarm),
         Err(Error::BadInstructionPointer { .. })
     ));
-    assert_eq!(vm.flush_owed, vm.host.flavour().flush == Flush::ReloadCr3);
+    assert_eq!(vm.flush_pending, vm.host.flavour().flush == Flush::ReloadCr3);
     vm.set_registers(&start);
     assert_eq!(read_by_guest(&mut vm), b'B');
-    assert!(!vm.flush_owed);
+    assert!(!vm.flush_pending);
 }
 
 #[cfg(debug_assertions)]

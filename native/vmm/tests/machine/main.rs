@@ -25,7 +25,7 @@ fn host() -> Option<Arc<Host>> {
     match Host::open() {
         Ok(host) => Some(Arc::new(host)),
         Err(Error::Unavailable(u)) => {
-            eprintln!("SKIPPED: no /dev/kvm: {}; {}", u.reason, u.mend);
+            eprintln!("SKIPPED: no /dev/kvm: {}; {}", u.reason, u.hint);
             None
         }
         Err(e) => panic!("{e}"),

@@ -73,7 +73,7 @@ fn an_image_that_the_stub_cannot_load_is_loaded_by_kvm() {
         assert_eq!(run(&mut vm).unwrap(), Exit::Syscall);
         assert_eq!(vm.registers().rdx, distinct().rdx);
         assert!(same(&of_kvm(&mut vm), &want));
-        assert!(!vm.flush_owed);
+        assert!(!vm.flush_pending);
         // Its page is the fork's own and is copied back.
         vm.reset().unwrap();
         vm.check().unwrap();

@@ -5,27 +5,27 @@ use std::time::{Duration, Instant};
 
 use libc::{c_long, timespec};
 
-/// Counts rings; its owner waits for the next one.
+/// Counts notifications; its owner waits for the next one.
 #[derive(Debug, Default)]
-pub struct Bell {
-    rings: AtomicU32,
+pub struct Notifier {
+    count: AtomicU32,
 }
 
-impl Bell {
-    /// Rings so far. Looked at before the work that a later ring would announce.
-    pub fn rings(&self) -> u32 {
-        self.rings.load(Ordering::Acquire)
+impl Notifier {
+    /// Notifications so far. Looked at before the work that a later one would announce.
+    pub fn count(&self) -> u32 {
+        self.count.load(Ordering::Acquire)
     }
 
     /// Wakes the owner. May be called in a signal handler.
-    pub fn ring(&self) {
-        self.rings.fetch_add(1, Ordering::AcqRel);
-        futex_wake(&self.rings);
+    pub fn notify(&self) {
+        self.count.fetch_add(1, Ordering::AcqRel);
+        futex_wake(&self.count);
     }
 
-    /// Waits until it rang more than `seen` times, or time is over.
+    /// Waits until there were more than `seen`, or time is over.
     pub fn wait(&self, seen: u32, timeout: Duration) {
-        wait_while(&self.rings, |rings| rings == seen, timeout);
+        wait_while(&self.count, |count| count == seen, timeout);
     }
 }
 
@@ -64,12 +64,12 @@ mod tests {
 
     #[test]
     fn a_ring_before_the_wait_is_not_lost_and_a_wait_ends() {
-        let bell = Bell::default();
-        let seen = bell.rings();
-        bell.ring();
-        bell.wait(seen, Duration::from_secs(60));
+        let notifier = Notifier::default();
+        let seen = notifier.count();
+        notifier.notify();
+        notifier.wait(seen, Duration::from_secs(60));
         let begin = Instant::now();
-        bell.wait(bell.rings(), Duration::from_millis(5));
+        notifier.wait(notifier.count(), Duration::from_millis(5));
         assert!(begin.elapsed() >= Duration::from_millis(5));
     }
 }

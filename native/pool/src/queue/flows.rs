@@ -1,34 +1,34 @@
-//! Whose job is next. Each handler's jobs wait in a line of their own, and the lines are served in turn:
+//! Whose job is next. Each handler's jobs are a flow of their own, and the flows are served in turn:
 //!
 //! ```text
-//! a: 1 2 3 4 5      turn: a b c      order: 1 6 7 2 8 3 4 5
+//! a: 1 2 3 4 5      next: a b c      order: 1 6 7 2 8 3 4 5
 //! b: 6 8
 //! c: 7
 //! ```
-//! - A line whose requests are slow may not hold every worker while others are about: one that held them all for a time `t` does
+//! - A flow whose requests are slow may not hold every worker while others are about: one that held them all for a time `t` does
 //!   not do so again for [`FORGET`] `t`, so at most one moment in that many is lost to others, and their 99th percentile does not
-//!   see it. A line that is alone, or whose requests are brief, may hold them all.
-//! - A line may hold [`SHARE`] times as many places as are free, so a flood leaves some to others (dynamic thresholds: Choudhury
-//!   and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). A line that is alone may fill them all.
+//!   see it. A flow that is alone, or whose requests are brief, may hold them all.
+//! - A flow may hold [`SHARE`] times as many places as are free, so a flood leaves some to others (dynamic thresholds: Choudhury
+//!   and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). A flow that is alone may fill them all.
 
 use std::collections::{BTreeMap, VecDeque};
 
 /// Whose jobs: a program, and a number of the submitter's within it.
-pub(crate) type LineId = (u64, u32);
+pub(crate) type FlowId = (u64, u32);
 
 /// A request that runs longer than this is slow, in nanoseconds.
 pub(crate) const BRIEF: u64 = 2_000_000;
-/// A line counts as slow for this many times as long as its slow request ran.
+/// A flow counts as slow for this many times as long as its slow request ran.
 pub(crate) const FORGET: u64 = 200;
-/// Places that a line may hold for each that is free.
+/// Places that a flow may hold for each that is free.
 pub(crate) const SHARE: usize = 4;
-/// A line is about for so long after its last job came, in nanoseconds.
+/// A flow is about for so long after its last job came, in nanoseconds.
 pub(crate) const ABOUT: u64 = 10_000_000_000;
-/// Lines that are kept before those of long ago are looked for.
-const LINES_KEPT: usize = 64;
+/// Flows that are kept before those of long ago are looked for.
+const FLOWS_KEPT: usize = 64;
 
 #[derive(Debug)]
-struct Line<J> {
+struct Flow<J> {
     jobs: VecDeque<J>,
     running: usize,
     /// When its last job came.
@@ -38,20 +38,20 @@ struct Line<J> {
 
 /// Jobs that wait, and who runs what. Times are monotonic nanoseconds.
 #[derive(Debug)]
-pub(crate) struct Lines<J> {
-    lines: BTreeMap<LineId, Line<J>>,
-    /// Lines with jobs, the next one first.
-    turn: VecDeque<LineId>,
+pub(crate) struct Flows<J> {
+    flows: BTreeMap<FlowId, Flow<J>>,
+    /// Flows with jobs, the next one first.
+    turn: VecDeque<FlowId>,
     waiting: usize,
     /// What each worker runs, and since when.
-    workers: Vec<Option<(LineId, u64)>>,
+    workers: Vec<Option<(FlowId, u64)>>,
     capacity: usize,
 }
 
-impl<J> Lines<J> {
+impl<J> Flows<J> {
     pub fn new(workers: usize, capacity: usize) -> Self {
-        Lines {
-            lines: BTreeMap::new(),
+        Flows {
+            flows: BTreeMap::new(),
             turn: VecDeque::new(),
             waiting: 0,
             workers: vec![None; workers],
@@ -70,41 +70,41 @@ impl<J> Lines<J> {
     }
 
     /// Adds a job, or gives it back for want of a place. `lost` places are taken by something else.
-    pub fn add(&mut self, id: LineId, job: J, lost: usize, now: u64) -> Result<(), J> {
+    pub fn add(&mut self, id: FlowId, job: J, lost: usize, now: u64) -> Result<(), J> {
         let free = self.capacity.saturating_sub(self.waiting + lost);
-        let own = self.lines.get(&id).map_or(0, |line| line.jobs.len());
+        let own = self.flows.get(&id).map_or(0, |flow| flow.jobs.len());
         if free == 0 || own >= SHARE * free && self.has_rivals(id, now) {
             return Err(job);
         }
-        if self.lines.len() >= LINES_KEPT && !self.lines.contains_key(&id) {
-            self.lines
-                .retain(|_, line| line.is_about(now) || now < line.slow_until);
+        if self.flows.len() >= FLOWS_KEPT && !self.flows.contains_key(&id) {
+            self.flows
+                .retain(|_, flow| flow.is_about(now) || now < flow.slow_until);
         }
-        let line = self.lines.entry(id).or_insert_with(|| Line {
+        let flow = self.flows.entry(id).or_insert_with(|| Flow {
             jobs: VecDeque::new(),
             running: 0,
             came: now,
             slow_until: 0,
         });
-        if line.jobs.is_empty() {
+        if flow.jobs.is_empty() {
             self.turn.push_back(id);
         }
-        line.came = now;
-        line.jobs.push_back(job);
+        flow.came = now;
+        flow.jobs.push_back(job);
         self.waiting += 1;
         Ok(())
     }
 
-    /// The job that a worker is to run, if one may. With `all`, whatever its line did.
+    /// The job that a worker is to run, if one may. With `all`, whatever its flow did.
     pub fn next(&mut self, worker: usize, all: bool, now: u64) -> Option<J> {
         let at = (0..self.turn.len()).find(|at| all || self.may_run(self.turn[*at], now))?;
         let id = self.turn.remove(at)?;
-        let line = self.lines.get_mut(&id)?;
-        let job = line.jobs.pop_front()?;
-        if !line.jobs.is_empty() {
+        let flow = self.flows.get_mut(&id)?;
+        let job = flow.jobs.pop_front()?;
+        if !flow.jobs.is_empty() {
             self.turn.push_back(id);
         }
-        line.running += 1;
+        flow.running += 1;
         self.waiting -= 1;
         self.workers[worker] = Some((id, now));
         Some(job)
@@ -115,40 +115,40 @@ impl<J> Lines<J> {
         let Some((id, since)) = self.workers[worker].take() else {
             return;
         };
-        let Some(line) = self.lines.get_mut(&id) else {
+        let Some(flow) = self.flows.get_mut(&id) else {
             return;
         };
-        line.running -= 1;
+        flow.running -= 1;
         let ran = now.saturating_sub(since);
         if ran > BRIEF {
-            line.slow_until = line
+            flow.slow_until = flow
                 .slow_until
                 .max(now.saturating_add(ran.saturating_mul(FORGET)));
         }
     }
 
-    /// Whether another job of this line may take a free worker.
-    fn may_run(&self, id: LineId, now: u64) -> bool {
-        let Some(line) = self.lines.get(&id) else {
+    /// Whether another job of this flow may take a free worker.
+    fn may_run(&self, id: FlowId, now: u64) -> bool {
+        let Some(flow) = self.flows.get(&id) else {
             return false;
         };
-        let takes_last = line.running > 0 && line.running + 1 >= self.workers.len();
-        !(takes_last && self.is_slow(id, line, now) && self.has_rivals(id, now))
+        let takes_last = flow.running > 0 && flow.running + 1 >= self.workers.len();
+        !(takes_last && self.is_slow(id, flow, now) && self.has_rivals(id, now))
     }
 
-    fn is_slow(&self, id: LineId, line: &Line<J>, now: u64) -> bool {
-        let runs_long = |(of, since): &(LineId, u64)| *of == id && now.saturating_sub(*since) > BRIEF;
-        now < line.slow_until || self.workers.iter().flatten().any(runs_long)
+    fn is_slow(&self, id: FlowId, flow: &Flow<J>, now: u64) -> bool {
+        let runs_long = |(of, since): &(FlowId, u64)| *of == id && now.saturating_sub(*since) > BRIEF;
+        now < flow.slow_until || self.workers.iter().flatten().any(runs_long)
     }
 
-    fn has_rivals(&self, id: LineId, now: u64) -> bool {
-        self.lines
+    fn has_rivals(&self, id: FlowId, now: u64) -> bool {
+        self.flows
             .iter()
-            .any(|(other, line)| *other != id && line.is_about(now))
+            .any(|(other, flow)| *other != id && flow.is_about(now))
     }
 }
 
-impl<J> Line<J> {
+impl<J> Flow<J> {
     fn is_about(&self, now: u64) -> bool {
         self.running > 0 || !self.jobs.is_empty() || now.saturating_sub(self.came) < ABOUT
     }
@@ -158,14 +158,14 @@ impl<J> Line<J> {
 mod tests {
     use super::*;
 
-    const A: LineId = (1, 0);
-    const B: LineId = (1, 1);
-    const C: LineId = (2, 0);
+    const A: FlowId = (1, 0);
+    const B: FlowId = (1, 1);
+    const C: FlowId = (2, 0);
 
-    fn order(lines: &mut Lines<u32>, worker: usize, now: u64) -> Vec<u32> {
+    fn order(flows: &mut Flows<u32>, worker: usize, now: u64) -> Vec<u32> {
         std::iter::from_fn(|| {
-            let job = lines.next(worker, false, now)?;
-            lines.done(worker, now);
+            let job = flows.next(worker, false, now)?;
+            flows.done(worker, now);
             Some(job)
         })
         .collect()
@@ -173,82 +173,82 @@ mod tests {
 
     #[test]
     fn lines_are_served_in_turn_and_each_in_its_order() {
-        let mut lines = Lines::new(1, 100);
+        let mut flows = Flows::new(1, 100);
         for (id, job) in [(A, 1), (A, 2), (A, 3), (A, 4), (A, 5), (B, 6), (C, 7), (B, 8)] {
-            lines.add(id, job, 0, 0).unwrap();
+            flows.add(id, job, 0, 0).unwrap();
         }
-        assert_eq!(order(&mut lines, 0, 0), [1, 6, 7, 2, 8, 3, 4, 5]);
+        assert_eq!(order(&mut flows, 0, 0), [1, 6, 7, 2, 8, 3, 4, 5]);
     }
 
     #[test]
     fn a_line_that_is_alone_may_fill_all_places_and_hold_all_workers() {
-        let mut lines = Lines::new(2, 100);
+        let mut flows = Flows::new(2, 100);
         let mut now = 0;
         for job in 0..100 {
-            lines.add(A, job, 0, now).unwrap();
+            flows.add(A, job, 0, now).unwrap();
         }
-        assert_eq!(lines.add(A, 100, 0, now), Err(100));
+        assert_eq!(flows.add(A, 100, 0, now), Err(100));
         for _ in 0..10 {
-            assert!(lines.next(0, false, now).is_some() && lines.next(1, false, now).is_some());
+            assert!(flows.next(0, false, now).is_some() && flows.next(1, false, now).is_some());
             now += 5 * BRIEF;
-            lines.done(0, now);
-            lines.done(1, now);
+            flows.done(0, now);
+            flows.done(1, now);
         }
     }
 
     #[test]
     fn a_flood_leaves_places_to_others() {
-        let mut lines = Lines::new(2, 100);
-        lines.add(B, 0, 0, 0).unwrap();
-        let taken = (0..200).filter(|job| lines.add(A, *job, 0, 0).is_ok()).count();
+        let mut flows = Flows::new(2, 100);
+        flows.add(B, 0, 0, 0).unwrap();
+        let taken = (0..200).filter(|job| flows.add(A, *job, 0, 0).is_ok()).count();
         assert_eq!(taken, 80);
         for id in [B, C] {
-            lines.add(id, 0, 0, 0).unwrap();
+            flows.add(id, 0, 0, 0).unwrap();
         }
         // Places that something else takes are not free.
-        assert_eq!(lines.add(B, 0, 17, 0), Err(0));
-        assert_eq!(lines.add(B, 0, 16, 0), Ok(()));
+        assert_eq!(flows.add(B, 0, 17, 0), Err(0));
+        assert_eq!(flows.add(B, 0, 16, 0), Ok(()));
     }
 
     #[test]
     fn a_slow_line_leaves_one_worker_while_others_are_about() {
-        let mut lines = Lines::new(2, 100);
+        let mut flows = Flows::new(2, 100);
         for job in 0..9 {
-            lines.add(A, job, 0, 0).unwrap();
+            flows.add(A, job, 0, 0).unwrap();
         }
-        lines.add(B, 100, 0, 0).unwrap();
-        assert_eq!(lines.next(0, false, 0), Some(0));
-        assert_eq!(lines.next(1, false, 0), Some(100));
-        lines.done(1, BRIEF);
+        flows.add(B, 100, 0, 0).unwrap();
+        assert_eq!(flows.next(0, false, 0), Some(0));
+        assert_eq!(flows.next(1, false, 0), Some(100));
+        flows.done(1, BRIEF);
         // Still brief at the limit, slow one above it.
-        assert!(lines.may_run(A, BRIEF) && !lines.may_run(A, BRIEF + 1));
-        assert_eq!(lines.next(1, false, BRIEF + 1), None);
-        lines.add(B, 101, 0, BRIEF + 2).unwrap();
-        assert_eq!(lines.next(1, false, BRIEF + 3), Some(101));
-        lines.done(1, BRIEF + 4);
+        assert!(flows.may_run(A, BRIEF) && !flows.may_run(A, BRIEF + 1));
+        assert_eq!(flows.next(1, false, BRIEF + 1), None);
+        flows.add(B, 101, 0, BRIEF + 2).unwrap();
+        assert_eq!(flows.next(1, false, BRIEF + 3), Some(101));
+        flows.done(1, BRIEF + 4);
         // With all of them, as when the queue is closed.
-        assert_eq!(lines.next(1, true, BRIEF + 5), Some(1));
-        lines.done(0, BRIEF + 10);
-        lines.done(1, BRIEF + 10);
+        assert_eq!(flows.next(1, true, BRIEF + 5), Some(1));
+        flows.done(0, BRIEF + 10);
+        flows.done(1, BRIEF + 10);
         // Slow for as long as it is remembered, then not; alone before that.
         let until = BRIEF + 10 + FORGET * (BRIEF + 10);
-        assert_eq!(lines.next(0, false, BRIEF + 11), Some(2));
-        assert!(!lines.may_run(A, BRIEF + 12));
-        lines.done(0, BRIEF + 12);
-        lines.add(B, 102, 0, until - 1).unwrap();
-        assert_eq!(lines.next(0, false, until - 2), Some(3));
-        assert!(!lines.may_run(A, until - 1) && lines.may_run(A, until));
+        assert_eq!(flows.next(0, false, BRIEF + 11), Some(2));
+        assert!(!flows.may_run(A, BRIEF + 12));
+        flows.done(0, BRIEF + 12);
+        flows.add(B, 102, 0, until - 1).unwrap();
+        assert_eq!(flows.next(0, false, until - 2), Some(3));
+        assert!(!flows.may_run(A, until - 1) && flows.may_run(A, until));
     }
 
     #[test]
     fn one_worker_serves_slow_lines_too() {
-        let mut lines = Lines::new(1, 10);
-        lines.add(A, 1, 0, 0).unwrap();
-        lines.add(A, 2, 0, 0).unwrap();
-        lines.add(B, 3, 0, 0).unwrap();
-        assert_eq!(lines.next(0, false, 0), Some(1));
-        lines.done(0, 5 * BRIEF);
-        assert_eq!(order(&mut lines, 0, 5 * BRIEF), [3, 2]);
+        let mut flows = Flows::new(1, 10);
+        flows.add(A, 1, 0, 0).unwrap();
+        flows.add(A, 2, 0, 0).unwrap();
+        flows.add(B, 3, 0, 0).unwrap();
+        assert_eq!(flows.next(0, false, 0), Some(1));
+        flows.done(0, 5 * BRIEF);
+        assert_eq!(order(&mut flows, 0, 5 * BRIEF), [3, 2]);
     }
 
     /// Random jobs, workers and times against a list that knows all.
@@ -263,11 +263,11 @@ mod tests {
         };
         for _ in 0..200 {
             let (workers, capacity) = (1 + random(4) as usize, 1 + random(30) as usize);
-            let mut lines = Lines::new(workers, capacity);
-            let mut busy: Vec<Option<LineId>> = vec![None; workers];
-            let mut queued: BTreeMap<LineId, VecDeque<u32>> = BTreeMap::new();
-            // How often a line with a job was passed over for each other line.
-            let mut passed: BTreeMap<(LineId, LineId), u32> = BTreeMap::new();
+            let mut flows = Flows::new(workers, capacity);
+            let mut busy: Vec<Option<FlowId>> = vec![None; workers];
+            let mut queued: BTreeMap<FlowId, VecDeque<u32>> = BTreeMap::new();
+            // How often a flow with a job was passed over for each other flow.
+            let mut passed: BTreeMap<(FlowId, FlowId), u32> = BTreeMap::new();
             let (mut now, mut job) = (0, 0);
             for _ in 0..600 {
                 now += match random(40) {
@@ -281,29 +281,29 @@ mod tests {
                     job += 1;
                     let waiting: usize = queued.values().map(VecDeque::len).sum();
                     let own = queued.entry(id).or_default();
-                    match lines.add(id, job, 0, now) {
+                    match flows.add(id, job, 0, now) {
                         Ok(()) => own.push_back(job),
                         Err(_) => assert!(waiting == capacity || own.len() >= SHARE * (capacity - waiting)),
                     }
                 }
                 let worker = random(workers as u64) as usize;
                 if busy[worker].take().is_some() {
-                    lines.done(worker, now);
+                    flows.done(worker, now);
                     continue;
                 }
-                let allowed: Vec<LineId> = queued
+                let allowed: Vec<FlowId> = queued
                     .iter()
-                    .filter(|(id, jobs)| !jobs.is_empty() && lines.may_run(**id, now))
+                    .filter(|(id, jobs)| !jobs.is_empty() && flows.may_run(**id, now))
                     .map(|(id, _)| *id)
                     .collect();
-                let Some(given) = lines.next(worker, false, now) else {
+                let Some(given) = flows.next(worker, false, now) else {
                     assert!(allowed.is_empty());
                     continue;
                 };
                 let of = *queued
                     .iter()
                     .find(|(_, jobs)| jobs.front() == Some(&given))
-                    .expect("the first of its line")
+                    .expect("the first of its flow")
                     .0;
                 queued.get_mut(&of).unwrap().pop_front();
                 passed.retain(|(loser, _), _| *loser != of);
@@ -317,14 +317,14 @@ mod tests {
                 let others = busy.iter().flatten().any(|id| *id != of)
                     || queued.iter().any(|(id, jobs)| *id != of && !jobs.is_empty());
                 let all = busy.iter().all(|b| *b == Some(of));
-                let slow = lines.lines[&of].slow_until > now;
+                let slow = flows.flows[&of].slow_until > now;
                 assert!(
                     !(workers > 1 && all && slow && others),
-                    "a slow line holds all workers"
+                    "a slow flow holds all workers"
                 );
                 let waiting: usize = queued.values().map(VecDeque::len).sum();
                 assert_eq!(
-                    (lines.waiting(), lines.running()),
+                    (flows.waiting(), flows.running()),
                     (waiting, busy.iter().flatten().count())
                 );
             }

@@ -9,7 +9,7 @@ import type { GuestContext } from './context.ts'
 import { SEED_DIGITS } from './http/head.ts'
 
 /** What a handler of the application could do. */
-export const WAYS: readonly ((ctx: GuestContext) => unknown)[] = [
+export const CASES: readonly ((ctx: GuestContext) => unknown)[] = [
   (ctx) => ctx.send.json({ a: 1 }),
   (ctx) => ctx.send.text('a'),
   (ctx) => ctx.send.html('a'),

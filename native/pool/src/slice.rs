@@ -1,45 +1,46 @@
-//! How long turns a thread takes from the scheduler.
+//! The time slices that a thread gets from the scheduler.
 //!
-//! A guest that computes shares its core with the server and with other machines. Who wakes up comes first, at once, if it takes
-//! shorter turns than the thread that runs (EEVDF's slices, sched_setattr(2), Linux 6.12 and later; without effect before). So
-//! there are three lengths:
+//! A guest that computes shares its core with the server and with other machines. A thread that wakes up preempts the thread that
+//! runs, at once, if it has the shorter slice (EEVDF, sched_setattr(2), Linux 6.12 and later; without effect before). So there are
+//! three lengths:
 //!
 //! ```text
 //! 1 to 3 ms   the server's and other programs' threads, as the kernel says
 //! 6 ms        a thread that runs machines
 //! 100 ms      the same, once its request took over half a millisecond of the CPU, until the machine is clean again; and as a
-//!             batch job, which takes the core from nobody when it wakes up (sched(7))
+//!             batch job, which preempts nobody when it wakes up (sched(7))
 //! ```
-//! Shares of the core stay the same, and turns may become shorter again without a privilege, which a worse nice value may not.
+//! Shares of the core stay the same, and a slice may become shorter again without a privilege, which a worse nice value may not.
 //!
-//! Who had more than its share of a core when it fell asleep stays in that core's queue until that is made up for (delayed
-//! dequeue, Linux 6.12). Woken meanwhile it does not come first, nor does it go to a core that is idle: it waits for whoever runs,
-//! up to a whole turn. So who computes sleeps a moment, a nap, every two milliseconds: whoever waits then has the core, and whoever
-//! sleeps leaves the queue.
+//! A thread that had more than its share of a core when it fell asleep stays in that core's queue until that is made up for (delayed
+//! dequeue, Linux 6.12). Woken meanwhile it does not come first, nor does it move to an idle core: it waits for the running thread,
+//! up to a whole slice. So a thread that computes sleeps for a moment every two milliseconds: whoever waits then gets the core, and
+//! whoever sleeps leaves the queue.
 //!
 //! ```text
-//! request   |-------|-------|------------|------------|---    looks: 0.5 ms, 0.5 ms, 2 ms, 2 ms, ...
-//!                  nap     nap          nap          nap
-//!                          long turns
+//! request   |-------|-------|------------|------------|---    checks: 0.5 ms, 0.5 ms, 2 ms, 2 ms, ...
+//!                  sleep   sleep        sleep        sleep
+//!                          long slices
 //! ```
-//! A nap also begins a new turn, of the new length. `sched_yield` would as well, but since Linux 6.18 it forfeits what is left (as
-//! time that the thread is taken to have had): the thread then comes last for so long, with its next request too, and that may be
-//! a neighbour's.
+//! A short sleep also begins a new slice, of the new length. `sched_yield` would as well, but since Linux 6.18 it forfeits what is
+//! left (as time that the thread is taken to have had): the thread then comes last for so long, with its next request too, and that
+//! may be a neighbour's.
 
 use std::mem;
 
 use mayfly_vmm::{thread_cpu_ns, thread_sleeps};
 
-/// Turns of a thread that runs machines, in nanoseconds: longer than the usual ones of up to 8 cores or more.
+/// Slice of a thread that runs machines, in nanoseconds: longer than the usual ones of up to 8 cores or more.
 const MACHINE_NS: u64 = 6_000_000;
-/// Longest turns that the scheduler grants.
+/// Longest slice that the scheduler grants.
 const LONG_NS: u64 = 100_000_000;
-/// Looks are half a millisecond apart or more. Who had a CPU for this long in between computes; who had not waits for its core.
+/// Checks are half a millisecond apart or more. A thread that had a CPU for this long in between computes; one that had not waits
+/// for its core.
 const BUSY_NS: u64 = 250_000;
-/// A nap. A thread is off its core after 10 us here; if the timer is over by then, nobody else gets there.
-const NAP_NS: i64 = 30_000;
-/// Naps of a machine on which that takes longer are tried up to this length.
-const LONGEST_NAP_NS: i64 = 16 * NAP_NS;
+/// A short sleep. A thread is off its core after 10 us here; if the timer is over by then, nobody else gets there.
+const SLEEP_NS: i64 = 30_000;
+/// Where that takes longer, sleeps are tried up to this length.
+const LONGEST_SLEEP_NS: i64 = 16 * SLEEP_NS;
 
 /// `struct sched_attr`, first version (linux/sched/types.h).
 #[repr(C)]
@@ -57,69 +58,69 @@ pub(crate) struct Attributes {
 
 const SIZE: u32 = mem::size_of::<Attributes>() as u32;
 
-/// The turns of the calling thread, in one request.
+/// The slice of the calling thread, in one request.
 #[derive(Debug, Default)]
-pub(crate) enum Turns {
-    /// As ever: nobody looked yet.
+pub(crate) enum TimeSlice {
+    /// As usual: not checked yet.
     #[default]
     Usual,
-    /// As ever, at the last look. By [`thread_cpu_ns`].
+    /// As usual at the last check, by [`thread_cpu_ns`].
     Watched { cpu: u64 },
-    /// As long as may be. What they were before; `None` where the scheduler knows no such thing.
+    /// As long as may be. What it was before; `None` where the scheduler knows no such thing.
     Long { usual: Option<Attributes> },
 }
 
-impl Turns {
-    /// Looks whether the request takes its time, as one does whose thread only waits for a core. Turns of one that does become long,
-    /// and stay so. True when they are. May nap.
-    pub fn look(&mut self) -> bool {
+impl TimeSlice {
+    /// Checks whether the request computes, or its thread only waits for a core. The slice of one that computes becomes long, and
+    /// stays so; true when it is. May sleep shortly.
+    pub fn check(&mut self) -> bool {
         let now = thread_cpu_ns();
         match *self {
-            Turns::Watched { cpu } if now.saturating_sub(cpu) < BUSY_NS => {
-                *self = Turns::Watched { cpu: now };
+            TimeSlice::Watched { cpu } if now.saturating_sub(cpu) < BUSY_NS => {
+                *self = TimeSlice::Watched { cpu: now };
                 return false;
             }
-            Turns::Usual => *self = Turns::Watched { cpu: now },
-            Turns::Watched { .. } => {
-                let usual = change_turns(|usual| Attributes {
+            TimeSlice::Usual => *self = TimeSlice::Watched { cpu: now },
+            TimeSlice::Watched { .. } => {
+                let usual = change_slice(|usual| Attributes {
                     policy: libc::SCHED_BATCH as u32,
                     runtime: LONG_NS,
                     ..usual
                 });
-                *self = Turns::Long { usual };
+                *self = TimeSlice::Long { usual };
             }
-            Turns::Long { .. } => {}
+            TimeSlice::Long { .. } => {}
         }
-        nap();
-        matches!(*self, Turns::Long { .. })
+        short_sleep();
+        matches!(*self, TimeSlice::Long { .. })
     }
 
-    /// The request is over: they are as they were.
+    /// The request is over: the slice is as it was.
     pub fn restore(&mut self) {
-        if let Turns::Long { usual: Some(usual) } = mem::take(self) {
+        if let TimeSlice::Long { usual: Some(usual) } = mem::take(self) {
             write(&usual);
-            nap();
+            short_sleep();
         }
     }
 }
 
-/// Gives the calling thread the turns of one that runs machines, and wakes it from naps at once.
-pub(crate) fn take_machine_turns() {
-    change_turns(|usual| Attributes {
+/// Gives the calling thread the slice of one that runs machines, and wakes it from short sleeps at once.
+pub(crate) fn take_machine_slice() {
+    change_slice(|usual| Attributes {
         runtime: MACHINE_NS,
         ..usual
     });
-    // SAFETY: it takes numbers only; a nap is 50 us longer when it is refused.
+    // SAFETY: it takes numbers only; a short sleep is 50 us longer when it is refused.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong, 0, 0, 0) };
 }
 
-/// Ends the calling thread's turn: whoever waits for the core has it.
-pub(crate) fn nap() {
+/// Ends the calling thread's slice by a short sleep: whoever waits for the core gets it.
+pub(crate) fn short_sleep() {
     let before = thread_sleeps();
-    let mut ns = NAP_NS;
+    let mut ns = SLEEP_NS;
     loop {
         wait(ns);
-        if thread_sleeps() != before || ns >= LONGEST_NAP_NS {
+        if thread_sleeps() != before || ns >= LONGEST_SLEEP_NS {
             return;
         }
         ns *= 2;
@@ -140,8 +141,8 @@ fn wait(ns: i64) {
     unsafe { libc::syscall(libc::SYS_futex, &raw const word, wait, 0, &raw const time) };
 }
 
-/// Changes the turns of the calling thread; gives what they were before, unless its scheduler knows no turns.
-fn change_turns(change: impl FnOnce(Attributes) -> Attributes) -> Option<Attributes> {
+/// Changes the slice of the calling thread; gives what it was before, unless its scheduler knows none.
+fn change_slice(change: impl FnOnce(Attributes) -> Attributes) -> Option<Attributes> {
     let before = read()?;
     if !matches!(before.policy as i32, libc::SCHED_OTHER | libc::SCHED_BATCH) {
         return None;
@@ -180,34 +181,34 @@ mod tests {
     }
 
     #[test]
-    fn turns_of_who_computes_are_long_and_then_as_they_were() {
+    fn the_slice_of_who_computes_is_long_and_then_as_it_was() {
         let usual = read().unwrap();
-        take_machine_turns();
+        take_machine_slice();
         let before = read().unwrap();
         assert!(
             [MACHINE_NS, usual.runtime].contains(&before.runtime),
             "{before:?}"
         );
-        let mut turns = Turns::default();
-        assert!(!turns.look(), "nobody knows for how long it had a CPU");
+        let mut slice = TimeSlice::default();
+        assert!(!slice.check(), "nobody knows for how long it had a CPU");
         compute(BUSY_NS);
-        assert!(turns.look() && turns.look());
+        assert!(slice.check() && slice.check());
         let long = read().unwrap();
         // Kernels that know slices tell them.
         assert!([LONG_NS, before.runtime].contains(&long.runtime), "{long:?}");
-        turns.restore();
-        turns.restore();
+        slice.restore();
+        slice.restore();
         assert_eq!(read().unwrap(), before);
-        assert!(!turns.look(), "the next request is looked at anew");
+        assert!(!slice.check(), "the next request is looked at anew");
     }
 
     #[test]
-    fn turns_of_who_waits_stay_as_they_are() {
+    fn the_slice_of_who_waits_stays_as_it_is() {
         let before = read().unwrap();
-        let mut turns = Turns::default();
+        let mut slice = TimeSlice::default();
         for _ in 0..5 {
             let cpu = thread_cpu_ns();
-            assert!(!turns.look());
+            assert!(!slice.check());
             sleep(Duration::from_millis(1));
             compute(BUSY_NS / 5);
             if thread_cpu_ns() - cpu > BUSY_NS * 3 / 4 {
@@ -240,12 +241,12 @@ mod tests {
         }
     }
 
-    /// Who waits for the core has it meanwhile, also when it is not its turn.
+    /// Who waits for the core has it meanwhile, whatever its slice.
     #[test]
-    fn a_nap_leaves_the_core_to_who_waits() {
+    fn a_short_sleep_leaves_the_core_to_who_waits() {
         use std::sync::atomic::AtomicU64;
         let (over, steps) = (AtomicBool::new(false), AtomicU64::new(0));
-        let (mut left, mut naps) = (0, 0);
+        let (mut left, mut sleeps) = (0, 0);
         scope(|s| {
             s.spawn(|| {
                 share_a_core();
@@ -255,32 +256,32 @@ mod tests {
             });
             s.spawn(|| {
                 share_a_core();
-                take_machine_turns();
-                while left < 3 && naps < 400 {
+                take_machine_slice();
+                while left < 3 && sleeps < 400 {
                     let before = steps.load(Ordering::Relaxed);
-                    nap();
+                    short_sleep();
                     left += u32::from(steps.load(Ordering::Relaxed) != before);
-                    naps += 1;
+                    sleeps += 1;
                     compute(BUSY_NS);
                 }
                 over.store(true, Ordering::Relaxed);
             });
         });
         // Others on the core may have it as well. Naps that are too short leave it to nobody.
-        assert_eq!(left, 3, "of {naps} naps");
+        assert_eq!(left, 3, "of {sleeps} sleeps");
     }
 
-    /// Turns become longer and shorter without a fee: what was left of one is not taken from the thread's share.
+    /// TimeSlice become longer and shorter without a fee: what was left of one is not taken from the thread's share.
     #[test]
-    fn a_change_of_turns_forfeits_nothing() {
-        let knows_turns = scope(|s| {
+    fn a_change_of_slices_forfeits_nothing() {
+        let knows_slices = scope(|s| {
             let other = s.spawn(|| {
-                take_machine_turns();
+                take_machine_slice();
                 read().unwrap().runtime == MACHINE_NS
             });
             other.join().unwrap()
         });
-        if !knows_turns || debt().is_none() {
+        if !knows_slices || debt().is_none() {
             return eprintln!("SKIPPED: this kernel knows no turns, or tells no virtual time");
         }
         let over = AtomicBool::new(false);
@@ -294,15 +295,15 @@ mod tests {
             });
             s.spawn(|| {
                 share_a_core();
-                take_machine_turns();
+                take_machine_slice();
                 for _ in 0..9 {
                     sleep(Duration::from_millis(5));
-                    let mut turns = Turns::default();
-                    turns.look();
+                    let mut slice = TimeSlice::default();
+                    slice.check();
                     compute(BUSY_NS);
                     let before = debt().unwrap();
-                    turns.look();
-                    turns.restore();
+                    slice.check();
+                    slice.restore();
                     fees.push(debt().unwrap() - before);
                 }
                 over.store(true, Ordering::Relaxed);

@@ -1,10 +1,10 @@
 /**
- * Resets that end after their answers. Nobody waits for them but events, so they wake nobody either: they are looked for some
+ * Resets that end after their answers. Nobody waits for them but events, so they wake nobody either: they are polled some
  * milliseconds later, all at once.
  *
  * ```text
- * answer (resetting) -> take -> owed ---------- look -> end
- *                    look first: -> ended -> take          an answer that is on its way from another thread
+ * answer (resetting) -> take -> pending ---------- poll -> end
+ *                    poll first: -> ended -> take          an answer that is on its way from another thread
  * ```
  */
 import { NativeError } from './errors.ts'
@@ -14,24 +14,24 @@ import { MachineReset } from './machine_reset.ts'
 /** Fills records with resets that ended, at most so many, and gives their number. Throws what breaks the pool. */
 export type FetchResets = (records: DataView<ArrayBuffer>, most: number) => number
 
-/** Milliseconds until the next look. */
-const LOOK_MS = 5
-/** So many owed ones are looked for at once. */
-const MOST_OWED = 256
+/** Milliseconds until the next poll. */
+const POLL_MS = 5
+/** So many pending ones are polled at once. */
+const MOST_PENDING = 256
 /** Resets of one call. */
 const BATCH = 64
 
 /** The resets of one pool that go on. */
-export class OwedResets {
+export class PendingResets {
   readonly #fetch: FetchResets
   readonly #break: (error: NativeError) => void
   readonly #records = new DataView(new ArrayBuffer(BATCH * RESET_BYTES))
   /** By ticket; a ticket that is used again is another number. */
-  readonly #owed = new Map<number, MachineReset>()
+  readonly #pending = new Map<number, MachineReset>()
   readonly #ended = new Map<number, MachineReset>()
   #timer: ReturnType<typeof setTimeout> | undefined
 
-  /** `onBreak` hears what goes wrong in a look that a timer made. */
+  /** `onBreak` hears what goes wrong in a poll that a timer made. */
   constructor(fetch: FetchResets, onBreak: (error: NativeError) => void) {
     this.#fetch = fetch
     this.#break = onBreak
@@ -39,13 +39,13 @@ export class OwedResets {
 
   /** How many go on. */
   get size(): number {
-    return this.#owed.size
+    return this.#pending.size
   }
 
   /** The reset of an answer, as the answer tells it. Those of one machine end in the order of its requests. */
   take(ticket: number, state: MachineState, us: number, dirtyPages: number): MachineReset {
     if (state !== 'resetting') {
-      if (this.#owed.size > 0) this.look()
+      if (this.#pending.size > 0) this.poll()
       return new MachineReset(state, us, dirtyPages)
     }
     const ended = this.#ended.size === 0 ? undefined : this.#ended.get(ticket)
@@ -54,14 +54,14 @@ export class OwedResets {
       return ended
     }
     const reset = new MachineReset(state, 0, 0)
-    this.#owed.set(ticket, reset)
-    if (this.#owed.size >= MOST_OWED) this.look()
-    this.#timer ??= setTimeout(this.#onTimer, LOOK_MS)
+    this.#pending.set(ticket, reset)
+    if (this.#pending.size >= MOST_PENDING) this.poll()
+    this.#timer ??= setTimeout(this.#onTimer, POLL_MS)
     return reset
   }
 
   /** Ends those that have ended. */
-  look(): void {
+  poll(): void {
     let count
     do {
       count = this.#fetch(this.#records, BATCH)
@@ -73,20 +73,20 @@ export class OwedResets {
   giveUp(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    const owed = [...this.#owed.values()]
-    this.#owed.clear()
+    const pending = [...this.#pending.values()]
+    this.#pending.clear()
     this.#ended.clear()
-    for (const reset of owed) reset.end('lost', 0, 0)
+    for (const reset of pending) reset.end('lost', 0, 0)
   }
 
   readonly #onTimer = (): void => {
     this.#timer = undefined
     try {
-      this.look()
+      this.poll()
     } catch (error) {
       return this.#break(error as NativeError)
     }
-    if (this.#owed.size > 0) this.#timer ??= setTimeout(this.#onTimer, LOOK_MS)
+    if (this.#pending.size > 0) this.#timer ??= setTimeout(this.#onTimer, POLL_MS)
   }
 
   #end(at: number): void {
@@ -101,9 +101,9 @@ export class OwedResets {
     }
     const us = this.#records.getFloat64(at + RESET.reset_us[0], true)
     const dirtyPages = word('dirty_pages')
-    const owed = this.#owed.get(ticket)
-    this.#owed.delete(ticket)
-    if (owed === undefined) this.#ended.set(ticket, new MachineReset(state, us, dirtyPages))
-    else owed.end(state, us, dirtyPages)
+    const pending = this.#pending.get(ticket)
+    this.#pending.delete(ticket)
+    if (pending === undefined) this.#ended.set(ticket, new MachineReset(state, us, dirtyPages))
+    else pending.end(state, us, dirtyPages)
   }
 }

@@ -15,7 +15,7 @@ use crate::sys::{Mapping, Overlay};
 
 /// A run of guest-physical memory whose content is a part of a sealed memory file.
 #[derive(Clone, Debug)]
-pub(crate) struct Layer {
+pub(crate) struct BackingSegment {
     pub file: Arc<File>,
     /// Where the run begins in the file.
     pub offset: u64,
@@ -23,18 +23,18 @@ pub(crate) struct Layer {
     pub end: u64,
 }
 
-/// Lays them over a mapping of guest-physical memory; later ones cover earlier ones.
-pub(crate) fn lay(layers: &[Layer], over: &mut Mapping, how: Overlay) -> Result<()> {
-    for layer in layers.iter().filter(|l| l.start < l.end) {
-        let length = (layer.end - layer.start) as usize;
-        over.overlay(layer.start, (&layer.file, layer.offset), length, how)?;
+/// Overlays them on a mapping of guest-physical memory; later ones cover earlier ones.
+pub(crate) fn overlay(segments: &[BackingSegment], over: &mut Mapping, how: Overlay) -> Result<()> {
+    for segment in segments.iter().filter(|l| l.start < l.end) {
+        let length = (segment.end - segment.start) as usize;
+        over.overlay(segment.start, (&segment.file, segment.offset), length, how)?;
     }
     Ok(())
 }
 
 /// All of them, read-only, as one range of `end` bytes.
-pub(crate) fn image(layers: &[Layer], end: u64) -> Result<Mapping> {
+pub(crate) fn image(segments: &[BackingSegment], end: u64) -> Result<Mapping> {
     let mut image = Mapping::reserved(end as usize)?;
-    lay(layers, &mut image, Overlay::ReadOnly)?;
+    overlay(segments, &mut image, Overlay::ReadOnly)?;
     Ok(image)
 }

@@ -3,12 +3,17 @@ import { assertEquals, assertInstanceOf } from '@std/assert'
 import { NativeError } from '../../src/isolate/ffi/errors.ts'
 import { MACHINES, type MachineState, RESET, RESET_BYTES } from '../../src/isolate/ffi/layout.ts'
 import { MachineReset } from '../../src/isolate/ffi/machine_reset.ts'
-import { OwedResets } from '../../src/isolate/ffi/owed_resets.ts'
+import { PendingResets } from '../../src/isolate/ffi/pending_resets.ts'
 
 type Ended = readonly [ticket: number, state: MachineState, us: number, dirtyPages: number]
 
 /** Resets over a list of those that ended, in place of the library. */
-function createResets(): { resets: OwedResets; ended: Ended[]; broken: NativeError[]; calls: () => number } {
+function createResets(): {
+  resets: PendingResets
+  ended: Ended[]
+  broken: NativeError[]
+  calls: () => number
+} {
   const ended: Ended[] = []
   const broken: NativeError[] = []
   let calls = 0
@@ -25,7 +30,7 @@ function createResets(): { resets: OwedResets; ended: Ended[]; broken: NativeErr
     return batch.length
   }
   return {
-    resets: new OwedResets(fetch, (error) => void broken.push(error)),
+    resets: new PendingResets(fetch, (error) => void broken.push(error)),
     ended,
     broken,
     calls: () => calls,
@@ -55,7 +60,7 @@ Deno.test('MachineReset.whenOver calls each listener once, at once after the end
   assertEquals(told, ['first', 'second', 'third'])
 })
 
-Deno.test('OwedResets ends what a timer finds, and looks again while something goes on', async () => {
+Deno.test('PendingResets ends what a timer finds, and polls again while something goes on', async () => {
   const { resets, ended, calls } = createResets()
   const over = resets.take(1, 'clean', 3, 4)
   assertEquals([figures(over), resets.size], [['clean', 3, 4], 0])
@@ -70,7 +75,7 @@ Deno.test('OwedResets ends what a timer finds, and looks again while something g
   assertEquals([figures(first), resets.size], [['lost', 7, 0], 0])
 })
 
-Deno.test('OwedResets knows a reset that ended before its answer was taken in', async () => {
+Deno.test('PendingResets knows a reset that ended before its answer was taken in', async () => {
   const { resets, ended } = createResets()
   const other = resets.take(1, 'resetting', 0, 0)
   ended.push([65_537, 'clean', 2, 9], [1, 'clean', 1, 8])
@@ -79,7 +84,7 @@ Deno.test('OwedResets knows a reset that ended before its answer was taken in', 
   assertEquals(resets.size, 0)
 })
 
-Deno.test('OwedResets ends what ended before an answer whose machine is clean', async () => {
+Deno.test('PendingResets ends what ended before an answer whose machine is clean', async () => {
   const { resets, ended } = createResets()
   const told: number[] = []
   const [first, other] = [resets.take(1, 'resetting', 0, 0), resets.take(2, 'resetting', 0, 0)]
@@ -91,7 +96,7 @@ Deno.test('OwedResets ends what ended before an answer whose machine is clean', 
   await other.over()
 })
 
-Deno.test('OwedResets looks at once when many go on, and takes more than one batch', () => {
+Deno.test('PendingResets polls at once when many go on, and takes more than one batch', () => {
   const { resets, ended } = createResets()
   for (let ticket = 0; ticket < 255; ticket++) {
     resets.take(ticket, 'resetting', 0, 0)
@@ -103,7 +108,7 @@ Deno.test('OwedResets looks at once when many go on, and takes more than one bat
   resets.giveUp()
 })
 
-Deno.test('OwedResets.giveUp ends all as lost, and what cannot be is told', async () => {
+Deno.test('PendingResets.giveUp ends all as lost, and what cannot be is told', async () => {
   const { resets, ended, broken } = createResets()
   const reset = resets.take(1, 'resetting', 0, 0)
   ended.push([1, 'resetting', 0, 0])

@@ -1,25 +1,25 @@
 //! Waiting without sleep for what is about to happen. To wake a thread whose CPU has gone idle costs 10 to 30 us and what its
 //! caches held (most of all inside of a virtual machine, where idling leaves it): as much as a short request.
 //!
-//! Who waits spins only where the last wait was short, and only while nobody else wants the CPU: an idle pool sleeps, and so does
+//! Who waits busy-polls only where the last wait was short, and only while nobody else wants the CPU: an idle pool sleeps, and so does
 //! a busy machine.
 
 use std::thread::yield_now;
 use std::time::{Duration, Instant};
 
-/// Longest spin of a worker. A client that asks again at once is back within it.
+/// Longest busy-poll of a worker. A client that asks again at once is back within it.
 pub(crate) const LONGEST: Duration = Duration::from_micros(250);
 /// A yield that takes longer gave the CPU to somebody.
 const YIELD: Duration = Duration::from_micros(10);
-/// Such yields in one spin, above which the CPU is wanted elsewhere. Those whom a completion wakes take two or three.
+/// Such yields in one busy-poll, above which the CPU is wanted elsewhere. Those whom a completion wakes take two or three.
 const GIVEN: u32 = 3;
-/// Waits without a spin after that: the most, and the fewest. Each crowd in a row doubles them.
+/// Waits without a busy-poll after that: the most, and the fewest. Each crowd in a row doubles them.
 const REST: u16 = 512;
 const PAUSE: u16 = 4;
 
-/// What became of a spin.
+/// What became of a busy-poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Spun {
+pub(crate) enum Polled {
     /// It came.
     Ready,
     /// It did not come in time.
@@ -28,12 +28,12 @@ pub(crate) enum Spun {
     Crowded,
 }
 
-/// Whether the next wait is worth a spin.
+/// Whether the next wait is worth a busy-poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Habit {
     /// The last wait was short.
     short: bool,
-    /// Waits until the next spin, after a crowd.
+    /// Waits until the next busy-poll, after a crowd.
     rest: u16,
     /// The same after the next crowd.
     pause: u16,
@@ -50,14 +50,14 @@ impl Default for Habit {
 }
 
 impl Habit {
-    /// Whether to spin now.
+    /// Whether to busy-poll now.
     pub fn wants(self) -> bool {
         self.short && self.rest == 0
     }
 
-    /// Hears how a spin went, if there was one.
-    pub fn note(&mut self, spun: Spun) {
-        if spun == Spun::Crowded {
+    /// Hears how a busy-poll went, if there was one.
+    pub fn note(&mut self, polled: Polled) {
+        if polled == Polled::Crowded {
             self.rest = self.pause;
             self.pause = REST.min(self.pause * 2);
         } else {
@@ -73,21 +73,21 @@ impl Habit {
 }
 
 /// Spins until `is_ready` says so.
-pub(crate) fn spin(longest: Duration, is_ready: impl Fn() -> bool) -> Spun {
+pub(crate) fn busy_poll(longest: Duration, is_ready: impl Fn() -> bool) -> Polled {
     let begin = Instant::now();
     let (mut last, mut given) = (begin, 0);
     loop {
         if is_ready() {
-            return Spun::Ready;
+            return Polled::Ready;
         }
         yield_now();
         let now = Instant::now();
         given += u32::from(now - last > YIELD);
         if given > GIVEN {
-            return Spun::Crowded;
+            return Polled::Crowded;
         }
         if now - begin > longest {
-            return Spun::Late;
+            return Polled::Late;
         }
         last = now;
     }
@@ -103,12 +103,12 @@ mod tests {
         assert!(!habit.wants());
         habit.learn(LONGEST);
         assert!(habit.wants());
-        habit.note(Spun::Late);
+        habit.note(Polled::Late);
         assert!(habit.wants());
         habit.learn(LONGEST + Duration::from_nanos(1));
         assert!(!habit.wants());
         let rest = |habit: &mut Habit| {
-            habit.note(Spun::Crowded);
+            habit.note(Polled::Crowded);
             let mut waits = 0;
             while !habit.wants() {
                 habit.learn(Duration::ZERO);
@@ -118,15 +118,15 @@ mod tests {
         };
         let rests: Vec<_> = (0..9).map(|_| rest(&mut habit)).collect();
         assert_eq!(rests, [4, 8, 16, 32, 64, 128, 256, 512, 512]);
-        habit.note(Spun::Ready);
+        habit.note(Polled::Ready);
         assert_eq!(rest(&mut habit), 256);
-        (0..9).for_each(|_| habit.note(Spun::Late));
+        (0..9).for_each(|_| habit.note(Polled::Late));
         assert_eq!(rest(&mut habit), 4);
     }
 
     #[test]
     fn a_spin_ends_with_or_without_what_it_waits_for() {
-        assert_eq!(spin(Duration::ZERO, || true), Spun::Ready);
-        assert_ne!(spin(LONGEST, || false), Spun::Ready);
+        assert_eq!(busy_poll(Duration::ZERO, || true), Polled::Ready);
+        assert_ne!(busy_poll(LONGEST, || false), Polled::Ready);
     }
 }

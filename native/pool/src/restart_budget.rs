@@ -11,12 +11,12 @@ const BURST: u32 = 32;
 
 /// The crashes of one worker: the "generic cell rate algorithm" (ITU-T I.371).
 #[derive(Debug, Default)]
-pub(crate) struct Allowance {
+pub(crate) struct RestartBudget {
     /// When all crashes are forgotten.
     settled: Option<Instant>,
 }
 
-impl Allowance {
+impl RestartBudget {
     /// Counts a crash; gives the pause before the next thread.
     pub fn take(&mut self, now: Instant) -> Duration {
         let from = self.settled.map_or(now, |settled| settled.max(now));
@@ -34,33 +34,33 @@ mod tests {
 
     #[test]
     fn a_burst_is_free_and_then_one_in_a_period() {
-        let (mut allowance, mut now) = (Allowance::default(), Instant::now());
+        let (mut budget, mut now) = (RestartBudget::default(), Instant::now());
         for _ in 0..BURST {
-            assert_eq!(allowance.take(now), Duration::ZERO);
+            assert_eq!(budget.take(now), Duration::ZERO);
         }
         let begin = now;
         for _ in 0..100 {
-            now += allowance.take(now);
+            now += budget.take(now);
         }
         assert_eq!(now - begin, PERIOD * 100);
         // Forgotten one by one, and no more than all of them.
         now += PERIOD * 3;
         for _ in 0..3 {
-            assert_eq!(allowance.take(now), Duration::ZERO);
+            assert_eq!(budget.take(now), Duration::ZERO);
         }
-        assert_eq!(allowance.take(now), PERIOD);
+        assert_eq!(budget.take(now), PERIOD);
         now += PERIOD * 1000;
         for _ in 0..BURST {
-            assert_eq!(allowance.take(now), Duration::ZERO);
+            assert_eq!(budget.take(now), Duration::ZERO);
         }
-        assert_eq!(allowance.take(now), PERIOD);
+        assert_eq!(budget.take(now), PERIOD);
     }
 
     #[test]
     fn crashes_that_are_a_period_apart_never_wait() {
-        let (mut allowance, mut now) = (Allowance::default(), Instant::now());
+        let (mut budget, mut now) = (RestartBudget::default(), Instant::now());
         for _ in 0..1000 {
-            assert_eq!(allowance.take(now), Duration::ZERO);
+            assert_eq!(budget.take(now), Duration::ZERO);
             now += PERIOD;
         }
     }

@@ -5,9 +5,9 @@
  * thread in any case.
  *
  * A period is the time from the first request under way to none. Periods with one request make a streak; one with two ends it.
- * A period that lingers can never have two, so every {@link PROBE}th does not.
+ * A period that busy-polls can never have two, so every {@link PROBE}th does not.
  */
-export interface Linger {
+export interface BusyPoll {
   /** Longest wait on the calling thread, in microseconds; 0 for never. */
   readonly mostUs: number
   /** Periods in a row with one short request. */
@@ -18,7 +18,7 @@ export interface Linger {
   meanUs: number
 }
 
-/** Lonely periods before the first that lingers. */
+/** Periods with a sole request before the first that busy-polls. */
 const STREAK = 8
 const PROBE = 16
 /** The mean of what counts as short, of the longest wait: most requests must be back within it. */
@@ -27,12 +27,12 @@ const SHORT = 1 / 2
 const WEIGHT = 1 / 8
 
 /** A state that has seen nothing. */
-export function createLinger(mostUs: number): Linger {
+export function createBusyPoll(mostUs: number): BusyPoll {
   return { mostUs, streak: 0, requests: 0, meanUs: 0 }
 }
 
 /** Counts a request in; true when its answer should be waited for here. `first`: nothing else is under way. */
-export function shouldLinger(state: Linger, first: boolean): boolean {
+export function shouldBusyPoll(state: BusyPoll, first: boolean): boolean {
   if (!first) {
     state.requests++
     state.streak = 0
@@ -45,11 +45,11 @@ export function shouldLinger(state: Linger, first: boolean): boolean {
 }
 
 /** Counts an answer in by the time that its request took. */
-export function noteAnswer(state: Linger, microseconds: number): void {
+export function noteAnswer(state: BusyPoll, microseconds: number): void {
   state.meanUs += (microseconds - state.meanUs) * WEIGHT
 }
 
 /** It was waited for in vain. */
-export function noteLate(state: Linger): void {
+export function noteLate(state: BusyPoll): void {
   state.streak = 0
 }

@@ -10,21 +10,21 @@ use crate::vm::Vm;
 /// A thread that crashed in the middle of a change leaves values whose destructors cannot be trusted. What the host kernel gave
 /// them can be returned all the same. Memory of the allocator, and references to a snapshot, stay lost.
 #[derive(Debug, Default)]
-pub struct Holdings {
+pub struct HostResources {
     descriptors: Vec<RawFd>,
     mappings: Vec<(usize, usize)>,
     timers: Vec<usize>,
 }
 
-impl Holdings {
+impl HostResources {
     /// Of a machine. Valid until the next [`Vm::attach`], and until the machine is dropped or snapshotted.
-    pub fn of_machine(vm: &mut Vm) -> Holdings {
+    pub fn of_machine(vm: &mut Vm) -> HostResources {
         let (vcpu, run, run_length) = vm.vcpu.host_side(&vm.fd);
         let memory = vm.space.memory();
         let mappings = memory.windows().iter().map(|w| &w.mapping);
         let mappings = mappings.chain([memory.private()]);
         let mappings = mappings.map(|m| (m.base() as usize, m.length()));
-        Holdings {
+        HostResources {
             descriptors: [vm.fd.as_raw_fd(), vcpu]
                 .into_iter()
                 .chain(vm.boot_file())
@@ -35,10 +35,10 @@ impl Holdings {
     }
 
     /// Of an alarm. Valid until it is dropped.
-    pub fn of_alarm(alarm: &Alarm) -> Holdings {
-        Holdings {
+    pub fn of_alarm(alarm: &Alarm) -> HostResources {
+        HostResources {
             timers: vec![alarm.timer() as usize],
-            ..Holdings::default()
+            ..HostResources::default()
         }
     }
 

@@ -2,9 +2,9 @@
 
 /// xorshift64 (Marsaglia, 2003).
 #[derive(Clone, Debug)]
-pub(crate) struct Dice(u64);
+pub(crate) struct TestRng(u64);
 
-impl Dice {
+impl TestRng {
     /// The numbers of a seed.
     pub fn new(seed: u64) -> Self {
         // 0 would stay 0.
