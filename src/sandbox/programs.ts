@@ -32,7 +32,6 @@ export interface Version {
   readonly line: number
   readonly loader: SandboxLoader
   loaded: Promise<LoadedCode> | null
-  readonly shapes: Shapes
   uses: number
   state: 'once' | 'promoting' | 'warm' | 'cold' | 'gone'
   running: Running | null
@@ -42,6 +41,7 @@ export interface Version {
 export interface LoadedCode {
   readonly code: CheckedCode
   readonly limits: ResolvedLimits
+  readonly shapes: Shapes
 }
 
 /** A name, and what it stands for. */
@@ -102,7 +102,6 @@ export class Programs {
       line: this.#line,
       loader,
       loaded: null,
-      shapes: new Shapes(),
       uses: 0,
       state: 'once',
       running: null,
@@ -139,6 +138,11 @@ export class Programs {
     })
   }
 
+  /** Whether calls of a version are still to be looked at. */
+  learns({ state }: Version): boolean {
+    return state === 'once' && this.#options.promoteAfter > 0
+  }
+
   /** Notes a use. Gives the snapshot that it goes to, or null for the runner. */
   use(version: Version): Running | null {
     version.uses++
@@ -163,7 +167,8 @@ export class Programs {
 
   async #load({ loader }: Version): Promise<LoadedCode> {
     const code = checkCode(await loader())
-    return { code, limits: resolveLimits(this.#options.runtime, code.limits, this.#options.limits) }
+    const { runtime, limits } = this.#options
+    return { code, limits: resolveLimits(runtime, code.limits, limits), shapes: new Shapes(code.program) }
   }
 
   #swap(slot: Slot, next: Version): void {
@@ -213,9 +218,9 @@ export class Programs {
     const isOver = () => this.#closed || version.state === 'gone'
     if (isOver()) return
     const begin = performance.now()
-    const { code, limits } = await this.load(version)
+    const { code, limits, shapes } = await this.load(version)
     const kind = { options: limits.options, typed: code.typed }
-    const warmup = toWarmup(version.shapes.all, code)
+    const warmup = toWarmup(shapes.all, code)
     const plan = await planLoaded(version.name ?? 'a program', kind, code.program, warmup)
     const running = await this.#machines.boot(plan)
     const failed = failureOf(running)

@@ -215,7 +215,9 @@ export class Sandbox implements AsyncDisposable {
       const loaded = await this.#programs.load(version)
       const { env } = loaded.code
       const limits = withTimeout(loaded.limits, options)
-      if (entrypoint !== null) version.shapes.addCall(entrypoint, method, args)
+      if (entrypoint !== null && this.#programs.learns(version)) {
+        loaded.shapes.addCall(entrypoint, method, args)
+      }
       const { completion, remains } = await this.#perform(
         version,
         { ...loaded, limits },
@@ -239,7 +241,7 @@ export class Sandbox implements AsyncDisposable {
       ])
       const { env } = loaded.code
       const limits = withTimeout(loaded.limits, options)
-      version.shapes.addFetch(call.entrypoint, request, body)
+      if (this.#programs.learns(version)) loaded.shapes.addFetch(call.entrypoint, request, body)
       const { completion, remains } = await this.#perform(
         version,
         { ...loaded, limits },
@@ -280,7 +282,7 @@ export class Sandbox implements AsyncDisposable {
   }
 
   async #runOnce(
-    { code, limits }: LoadedCode,
+    { code, limits }: Pick<LoadedCode, 'code' | 'limits'>,
     frame: Uint8Array<ArrayBuffer>,
     line: number,
     name: string | undefined,
