@@ -43,14 +43,14 @@ export class SandboxMachines {
     return { plan, booted: await this.#machines.boot(plan) }
   }
 
-  /** Runs a frame; as {@linkcode Machines.submit}. `line`: runs of one number wait in one line. */
+  /** Runs a frame; as {@linkcode Machines.submit}. `flow`: runs of one number are one flow. */
   submit(
     { booted }: Running,
     frame: Uint8Array<ArrayBuffer>,
     timeoutMs: number,
-    line: number,
+    flow: number,
   ): Awaitable<Completion> {
-    return this.#machines.submit(booted, frame, { timeoutMs, line })
+    return this.#machines.submit(booted, frame, { timeoutMs, flow })
   }
 
   /** Ends a program after its runs. */
