@@ -146,7 +146,7 @@ async function load(machines: Machines, running: readonly Running[], count: numb
     while (next < count) {
       const { plan, booted, secret } = running[next++ % running.length]
       const { timeoutMs } = plan.options
-      const completion = await machines.submit(booted, encodeGet(), { timeoutMs, keep: false, line: 0 })
+      const completion = await machines.submit(booted, encodeGet(), { timeoutMs, keep: false, flow: 0 })
       if (completion.outcome !== 'answered') {
         wrong++
         continue

@@ -22,6 +22,7 @@ import {
   startGroup,
 } from '../isolate/isolation.ts'
 import { openProcessPool } from '../isolate/processes/process_pool.ts'
+import { defaultMachines } from '../isolate/plan/options.ts'
 import { type Group, type IsolatedRoute, planGroups } from '../isolate/plan/program.ts'
 import { recordSample, takeSample } from '../isolate/warm/warmup_recorder.ts'
 import type { LoadedRoute, RouteTable } from '../router/load/load.ts'
@@ -204,7 +205,7 @@ async function open(app: App): Promise<Isolation | null> {
   const { isolated } = app
   if (isolate === false || isolated.unavailable !== null) return null
   const {
-    vms = navigator.hardwareConcurrency,
+    vms = defaultMachines(),
     queue = 1024,
     runtime,
     timeoutMs,

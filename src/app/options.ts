@@ -1,24 +1,27 @@
-import { closestString } from '@std/text'
-import type { Filter } from '../dve/mod.ts'
+import { type Filter, FILTERS_RULE, LIMIT_DEFAULTS, LIMIT_RULES } from '../dve/mod.ts'
 import {
-  COARSE_CLOCK_RULE,
+  DEFAULT_RULES,
   type IsolateLimits,
   type IsolateRuntime,
-  LIMITS_RULE,
-  RUNTIME_RULE,
+  MACHINE_RULES,
 } from '../isolate/plan/options.ts'
+import { checkOptions } from '../options/check.ts'
+import { withDefaults } from '../options/resolve.ts'
+import {
+  flag,
+  integer,
+  isObject,
+  milliseconds,
+  object,
+  oneOf,
+  type OptionRules,
+  rule,
+  text,
+} from '../options/rule.ts'
+import { POOL_RULES } from '../worker/options.ts'
+import type { WorkerPoolOptions as WorkerOptions } from '../worker/types.ts'
 
-/** The worker pool. */
-export interface WorkerOptions {
-  /** Module or script that each worker runs. */
-  scriptURL: string | URL
-  /** Number of workers. Default: the machine's cores. */
-  poolSize?: number
-  /** Milliseconds that a task may take. Default 5000. */
-  taskTimeoutMs?: number
-  /** Tasks that may wait or run in one worker. Default 8. */
-  maxQueueDepth?: number
-}
+export type { WorkerOptions }
 
 /** The virtual machines of isolated handlers. */
 export interface IsolateRouterOptions {
@@ -100,38 +103,32 @@ export interface ResolvedOptions extends
   Required<
     Omit<RouterOptions, 'viewsDir' | 'worker' | 'isolate' | 'hotReload' | 'maxOutputSize'>
   > {
-  readonly viewsDir: string | undefined
-  readonly maxOutputSize: number | undefined
-  readonly worker: WorkerOptions | undefined
-  readonly isolate: IsolateRouterOptions | false | undefined
+  readonly viewsDir?: string
+  readonly maxOutputSize?: number
+  readonly worker?: WorkerOptions
+  readonly isolate?: IsolateRouterOptions | false
   /** Undefined: decided by the environment at the first request. */
-  readonly hotReload: boolean | undefined
+  readonly hotReload?: boolean
 }
 
-interface Rule {
-  readonly wanted: string
-  /** undefined: fine; otherwise the class of the fault. */
-  readonly check: (value: unknown) => undefined | typeof TypeError | typeof RangeError
+const FOLDER = text('a folder as non-empty text')
+
+const ISOLATE_RULES: OptionRules<IsolateRouterOptions> = {
+  ...DEFAULT_RULES,
+  ...MACHINE_RULES,
+  onUnavailable: oneOf('refuse', 'worker'),
+  recordWarmup: flag(),
 }
 
-const path: Rule = {
-  wanted: 'a folder as non-empty text',
-  check: (value) => typeof value === 'string' && value !== '' ? undefined : TypeError,
-}
-const flag: Rule = {
-  wanted: 'true or false',
-  check: (value) => typeof value === 'boolean' ? undefined : TypeError,
-}
-
-const ROUTER_RULES: Readonly<Record<keyof RouterOptions, Rule>> = {
-  routesDir: path,
-  viewsDir: path,
-  worker: nested(),
+const ROUTER_RULES: OptionRules<RouterOptions> = {
+  routesDir: FOLDER,
+  viewsDir: FOLDER,
+  worker: object(POOL_RULES),
   isolate: {
-    wanted: 'an object or false',
-    check: (value) => value === false || isObject(value) ? undefined : TypeError,
+    ...object(ISOLATE_RULES),
+    ...rule('an object or false', (value) => value === false || isObject(value)),
   },
-  requestTimeoutMs: integer(0),
+  requestTimeoutMs: milliseconds(0),
   maxUrlLength: integer(1),
   maxParamLength: integer(1),
   maxBodyBytes: integer(0),
@@ -143,133 +140,31 @@ const ROUTER_RULES: Readonly<Record<keyof RouterOptions, Rule>> = {
       return Array.isArray(value) && value.every((item) => typeof item === 'string') ? undefined : TypeError
     },
   },
-  hotReload: flag,
-  filters: {
-    wanted: 'an object of functions',
-    check: (value) =>
-      isObject(value) && Object.values(value as object).every((item) => typeof item === 'function')
-        ? undefined
-        : TypeError,
-  },
-  maxIterations: integer(1),
-  maxRenderIterations: integer(1),
-  maxOutputSize: integer(1),
-  maxTemplateSize: integer(1),
-  drainMs: integer(0),
-  eventQuery: flag,
+  hotReload: flag(),
+  filters: FILTERS_RULE,
+  ...LIMIT_RULES,
+  drainMs: milliseconds(0),
+  eventQuery: flag(),
 }
 
-const WORKER_RULES: Readonly<Record<keyof WorkerOptions, Rule>> = {
-  scriptURL: {
-    wanted: 'the URL of a script, as text or URL',
-    check: (value) =>
-      (typeof value === 'string' && value !== '') || value instanceof URL ? undefined : TypeError,
-  },
-  poolSize: integer(1),
-  taskTimeoutMs: integer(1),
-  maxQueueDepth: integer(1),
-}
-
-const ISOLATE_RULES: Readonly<Record<keyof IsolateRouterOptions, Rule>> = {
-  runtime: RUNTIME_RULE,
-  vms: integer(1),
-  timeoutMs: integer(1),
-  cpuMs: integer(1),
-  memoryMb: integer(1),
-  coarseClockUs: COARSE_CLOCK_RULE,
-  limits: LIMITS_RULE,
-  queue: integer(1),
-  memoryBudgetMb: integer(1),
-  onUnavailable: {
-    wanted: '"refuse" or "worker"',
-    check: (value) => value === 'refuse' || value === 'worker' ? undefined : TypeError,
-  },
-  recordWarmup: flag,
-}
+const { maxOutputSize: _, ...RENDER_DEFAULTS } = LIMIT_DEFAULTS
 
 /**
  * Checks every option and fills in the defaults. Throws one `TypeError` or `RangeError` that names each fault: the
  * option, its value and what was wanted.
  */
 export function resolveOptions(options: RouterOptions): ResolvedOptions {
-  if (!isObject(options)) {
-    throw new TypeError(`Cannot make a Router: options is ${Deno.inspect(options)}, want an object`)
-  }
-  const faults: Fault[] = [
-    ...findFaults('', options, ROUTER_RULES),
-    ...(isObject(options.worker) ? findFaults('worker.', options.worker!, WORKER_RULES, ['scriptURL']) : []),
-    ...(isObject(options.isolate) ? findFaults('isolate.', options.isolate as object, ISOLATE_RULES) : []),
-  ]
-  if (faults.length > 0) {
-    throw new faults[0].Kind(`Cannot make a Router: ${faults.map((fault) => fault.text).join('; ')}`)
-  }
-  return {
-    routesDir: options.routesDir ?? './routes',
-    viewsDir: options.viewsDir,
-    worker: options.worker,
-    isolate: options.isolate,
-    requestTimeoutMs: options.requestTimeoutMs ?? 30_000,
-    maxUrlLength: options.maxUrlLength ?? 8192,
-    maxParamLength: options.maxParamLength ?? 1024,
-    maxBodyBytes: options.maxBodyBytes ?? 1 << 20,
-    trustProxy: options.trustProxy ?? false,
-    hotReload: options.hotReload,
-    filters: options.filters ?? {},
-    maxIterations: options.maxIterations ?? 100_000,
-    maxRenderIterations: options.maxRenderIterations ?? 1_000_000,
-    maxOutputSize: options.maxOutputSize,
-    maxTemplateSize: options.maxTemplateSize ?? 1_000_000,
-    drainMs: options.drainMs ?? 10_000,
-    eventQuery: options.eventQuery ?? false,
-  }
-}
-
-interface Fault {
-  readonly Kind: typeof TypeError | typeof RangeError
-  readonly text: string
-}
-
-function findFaults(
-  prefix: string,
-  options: object,
-  rules: Readonly<Record<string, Rule>>,
-  required: readonly string[] = [],
-): Fault[] {
-  const faults: Fault[] = []
-  for (const [name, value] of Object.entries(options)) {
-    const rule = Object.hasOwn(rules, name) ? rules[name] : undefined
-    if (rule === undefined) {
-      const near = closestString(name, Object.keys(rules))
-      faults.push({ Kind: TypeError, text: `${prefix}${name} is no option, did you mean ${prefix}${near}` })
-    } else if (value !== undefined) {
-      const Kind = rule.check(value)
-      if (Kind !== undefined) {
-        faults.push({ Kind, text: `${prefix}${name} is ${Deno.inspect(value)}, want ${rule.wanted}` })
-      }
-    }
-  }
-  for (const name of required) {
-    if ((options as Record<string, unknown>)[name] === undefined) {
-      faults.push({ Kind: TypeError, text: `${prefix}${name} is missing, want ${rules[name].wanted}` })
-    }
-  }
-  return faults
-}
-
-function integer(least: number): Rule {
-  return {
-    wanted: `an integer of at least ${least}`,
-    check: (value) => {
-      if (typeof value !== 'number') return TypeError
-      return Number.isSafeInteger(value) && value >= least ? undefined : RangeError
-    },
-  }
-}
-
-function nested(): Rule {
-  return { wanted: 'an object', check: (value) => isObject(value) ? undefined : TypeError }
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  checkOptions('make a Router', options, ROUTER_RULES)
+  return withDefaults(options, {
+    ...RENDER_DEFAULTS,
+    routesDir: './routes',
+    requestTimeoutMs: 30_000,
+    maxUrlLength: 8192,
+    maxParamLength: 1024,
+    maxBodyBytes: 1 << 20,
+    trustProxy: false,
+    filters: {},
+    drainMs: 10_000,
+    eventQuery: false,
+  })
 }

@@ -8,26 +8,15 @@ import {
 } from './compile.ts'
 import type { Filter } from './emit_expression.ts'
 import { type Source, TemplateError } from './error.ts'
+import { checkOption, checkOptions } from '../options/check.ts'
+import { withDefaults } from '../options/resolve.ts'
+import { callback, integer, object, type OptionRules, text } from '../options/rule.ts'
+import { type EngineLimits, FILTERS_RULE, LIMIT_DEFAULTS, LIMIT_RULES } from './limits.ts'
 import { changedPaths, normalizeName, readTemplate, type ViewFolder } from './files.ts'
 import { buildProgram, type LoadedSource, type LoadSource, type Program } from './program.ts'
 import { createState, LimitError, type RenderLimits, type RenderState } from './state.ts'
 import { openStream } from './stream.ts'
 import { TextSizeError } from './operators.ts'
-
-/** Limits of an engine. All are whole numbers from 1. */
-export interface EngineLimits {
-  /** Bodies of one loop. Default 100 000. */
-  maxIterations?: number
-  /** Loop bodies and includes of a whole render. Default 1 000 000. */
-  maxRenderIterations?: number
-  /**
-   * Characters (UTF-16 units) of a rendered page. Default 5 000 000 for strings; a stream, which never holds its page, is
-   * bounded only when the limit is given.
-   */
-  maxOutputSize?: number
-  /** Characters (UTF-16 units) of one template. Default 1 000 000. */
-  maxTemplateSize?: number
-}
 
 /** What happened to a template. `name` is its name below the views folder, `durationMs` the work in milliseconds. */
 export interface EngineEvent {
@@ -82,12 +71,14 @@ interface Page {
   readonly paths: ReadonlySet<string>
 }
 
-const DEFAULTS: Required<EngineLimits> = {
-  maxIterations: 100_000,
-  maxRenderIterations: 1_000_000,
-  maxOutputSize: 5_000_000,
-  maxTemplateSize: 1_000_000,
+const RULES: OptionRules<EngineOptions> = {
+  ...LIMIT_RULES,
+  viewsDir: text('the path of a folder'),
+  filters: FILTERS_RULE,
+  limits: object(LIMIT_RULES),
+  on: object({ compiled: callback(), rendered: callback(), refreshed: callback(), error: callback() }),
 }
+const CHUNK_SIZE_RULE = integer(1)
 const DEFAULT_CHUNK_SIZE = 16_384
 const STRING_NAME = '(string)'
 const NO_DATA = Object.freeze({ __proto__: null })
@@ -110,17 +101,13 @@ export class Engine {
 
   /** Throws `TypeError` or `RangeError` naming the option that does not fit. No file is read. */
   constructor(options: EngineOptions = {}) {
-    const limits = readLimits(options)
-    if (options.viewsDir !== undefined && (typeof options.viewsDir !== 'string' || options.viewsDir === '')) {
-      throw new TypeError(
-        `Cannot make Engine: viewsDir is ${String(options.viewsDir)}, want the path of a folder`,
-      )
-    }
+    checkOptions('make Engine', options, RULES)
+    const given = withDefaults(options, options.limits ?? {})
+    const limits = withDefaults(given, LIMIT_DEFAULTS)
     this.#limits = limits
     this.#maxTemplateSize = limits.maxTemplateSize
-    const isBounded = (options.maxOutputSize ?? options.limits?.maxOutputSize) !== undefined
-    this.#maxStreamSize = isBounded ? limits.maxOutputSize : Infinity
-    this.#filters = readFilters(options.filters)
+    this.#maxStreamSize = given.maxOutputSize ?? Infinity
+    this.#filters = new Map(Object.entries(options.filters ?? {}))
     this.#folder = options.viewsDir === undefined
       ? null
       : { dir: options.viewsDir, maxTemplateSize: limits.maxTemplateSize, root: null }
@@ -340,7 +327,8 @@ export class Engine {
     data: object | null | undefined,
     options: StreamOptions,
   ): ReadableStream<Uint8Array<ArrayBuffer>> {
-    const chunkSize = readWhole('chunkSize', options.chunkSize, DEFAULT_CHUNK_SIZE, 'stream')
+    const { chunkSize = DEFAULT_CHUNK_SIZE } = options
+    checkOption('stream', 'chunkSize', chunkSize, CHUNK_SIZE_RULE)
     const { run, places } = page.streaming ??= compileStream(page.program, this.#filters)
     const state = createState(this.#limits, this.#maxStreamSize, chunkSize)
     const start = this.#hooks === null ? 0 : performance.now()
@@ -401,39 +389,4 @@ function messageOf(error: unknown): string {
     if (typeof message === 'string') return message
   }
   return 'the data or a filter threw what is no Error'
-}
-
-function readFilters(filters: Readonly<Record<string, Filter>> | undefined): Map<string, Filter> {
-  const result = new Map<string, Filter>()
-  for (const [name, filter] of Object.entries(filters ?? {})) {
-    if (!/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name)) {
-      throw new TypeError(
-        `Cannot make Engine: filter ${JSON.stringify(name)} has no usable name, want an identifier`,
-      )
-    }
-    if (typeof filter !== 'function') {
-      throw new TypeError(`Cannot make Engine: filter ${name} is ${typeof filter}, want a function`)
-    }
-    result.set(name, filter)
-  }
-  return result
-}
-
-function readLimits(options: EngineOptions): Required<EngineLimits> {
-  const limits = { ...DEFAULTS }
-  for (const name of Object.keys(DEFAULTS) as (keyof EngineLimits)[]) {
-    limits[name] = readWhole(name, options[name] ?? options.limits?.[name], DEFAULTS[name], 'make Engine')
-  }
-  return limits
-}
-
-function readWhole(name: string, value: number | undefined, fallback: number, attempt: string): number {
-  if (value === undefined) return fallback
-  if (typeof value !== 'number') {
-    throw new TypeError(`Cannot ${attempt}: ${name} is ${typeof value}, want a whole number from 1`)
-  }
-  if (!Number.isSafeInteger(value) || value < 1) {
-    throw new RangeError(`Cannot ${attempt}: ${name} is ${value}, want a whole number from 1`)
-  }
-  return value
 }

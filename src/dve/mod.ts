@@ -3,10 +3,10 @@ export {
   Engine,
   type EngineEvent,
   type EngineHooks,
-  type EngineLimits,
   type EngineOptions,
   type StreamOptions,
   type Template,
 } from './engine.ts'
+export { type EngineLimits, FILTERS_RULE, LIMIT_DEFAULTS, LIMIT_RULES } from './limits.ts'
 export type { Filter } from './emit_expression.ts'
 export { type LimitName, type Source, TemplateError, type TemplateErrorOptions } from './error.ts'

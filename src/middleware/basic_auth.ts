@@ -3,7 +3,8 @@ import { emitEvent, wantsEvent } from '../context/internals.ts'
 import type { Awaitable, Context, Middleware } from '../context/types.ts'
 import { HttpError } from '../errors/http_error.ts'
 import { toRealm } from './challenge.ts'
-import { callback, checkOptions, isObject, optionFault, type OptionRules, text } from './options.ts'
+import { checkOptions, optionError } from '../options/check.ts'
+import { callback, isObject, type OptionRules, text } from '../options/rule.ts'
 import { digest, findDigest } from './secrets.ts'
 
 /** One login of {@linkcode basicAuth}. */
@@ -37,10 +38,10 @@ const RULES: OptionRules<BasicAuthOptions> = {
  * `ctx.state.username`. Emits `auth:failed`.
  */
 export function basicAuth(options: BasicAuthOptions): Middleware {
-  checkOptions('basicAuth', options, RULES)
+  checkOptions('make basicAuth', options, RULES)
   const { users = [], verify, realm = 'Restricted' } = options
   if (users.length === 0 && verify === undefined) {
-    throw optionFault('basicAuth', 'users', undefined, RULES.users.wanted)
+    throw optionError('make basicAuth', 'users', undefined, RULES.users.wanted)
   }
   const challenge = `Basic realm=${toRealm('basicAuth', realm)}, charset="UTF-8"`
   let digests: Promise<Uint8Array[]> | undefined

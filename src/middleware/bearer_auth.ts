@@ -2,7 +2,8 @@ import { emitEvent, wantsEvent } from '../context/internals.ts'
 import type { Context, Middleware } from '../context/types.ts'
 import { HttpError } from '../errors/http_error.ts'
 import { toRealm } from './challenge.ts'
-import { callback, checkOptions, optionFault, type OptionRules, text } from './options.ts'
+import { checkOptions, optionError } from '../options/check.ts'
+import { callback, type OptionRules, text } from '../options/rule.ts'
 import { digest, findDigest } from './secrets.ts'
 
 /** Options of {@linkcode bearerAuth}; `tokens`, `verify` or both. */
@@ -39,10 +40,10 @@ const RULES: OptionRules<BearerAuthOptions> = {
  * malformed one 400 `invalid_request`. Emits `auth:failed`.
  */
 export function bearerAuth(options: BearerAuthOptions): Middleware {
-  checkOptions('bearerAuth', options, RULES)
+  checkOptions('make bearerAuth', options, RULES)
   const { tokens = [], verify, realm = 'Restricted' } = options
   if (tokens.length === 0 && verify === undefined) {
-    throw optionFault('bearerAuth', 'tokens', undefined, RULES.tokens.wanted)
+    throw optionError('make bearerAuth', 'tokens', undefined, RULES.tokens.wanted)
   }
   const challenge = `Bearer realm=${toRealm('bearerAuth', realm)}`
   let digests: Promise<Uint8Array[]> | undefined

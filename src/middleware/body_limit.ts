@@ -1,7 +1,8 @@
 import { emitEvent, limitBody, wantsEvent } from '../context/internals.ts'
 import type { Middleware } from '../context/types.ts'
 import { HttpError } from '../errors/http_error.ts'
-import { checkOptions, integer, type OptionRules, required } from './options.ts'
+import { checkOptions } from '../options/check.ts'
+import { integer, type OptionRules, required } from '../options/rule.ts'
 
 /** Options of {@linkcode bodyLimit}. */
 export interface BodyLimitOptions {
@@ -16,7 +17,7 @@ const RULES: OptionRules<BodyLimitOptions> = { limit: required(integer(0)) }
  * Emits `body:rejected`.
  */
 export function bodyLimit(options: BodyLimitOptions): Middleware {
-  checkOptions('bodyLimit', options, RULES)
+  checkOptions('make bodyLimit', options, RULES)
   const { limit } = options
   return function bodyLimit(ctx, next) {
     limitBody(ctx, limit)

@@ -1,7 +1,9 @@
 import { emitEvent, wantsEvent } from '../context/internals.ts'
 import type { Awaitable, Context, Middleware } from '../context/types.ts'
 import { presetHeader, presetVary } from './headers.ts'
-import { checkOptions, flag, integer, optionFault, type OptionRules, tokens } from './options.ts'
+import { checkOptions, optionError } from '../options/check.ts'
+import { flag, integer, type OptionRules } from '../options/rule.ts'
+import { tokens } from './token.ts'
 import { originsRule, ownOrigin, toOriginSet } from './origin.ts'
 
 /** Options of {@linkcode cors}. */
@@ -38,7 +40,7 @@ const RULES: OptionRules<CorsOptions> = {
  * them, so that the browser keeps the response from the page. Emits `cors:blocked`.
  */
 export function cors(options: CorsOptions = {}): Middleware {
-  checkOptions('cors', options, RULES)
+  checkOptions('make cors', options, RULES)
   const { origin = '*', credentials = false, maxAge = 86_400 } = options
   const { methods = METHODS, allowedHeaders = ALLOWED_HEADERS, exposedHeaders = [] } = options
   const lists = {
@@ -49,7 +51,7 @@ export function cors(options: CorsOptions = {}): Middleware {
   }
   for (const [name, list] of Object.entries(lists)) {
     if (credentials && list.includes('*')) {
-      throw optionFault('cors', name, list, 'no "*" beside credentials: browsers refuse it')
+      throw optionError('make cors', name, list, 'no "*" beside credentials: browsers refuse it')
     }
   }
   const known = typeof origin === 'function' ? undefined : toOriginSet(origin)

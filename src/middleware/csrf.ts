@@ -3,7 +3,9 @@ import type { Awaitable, Context, Middleware } from '../context/types.ts'
 import { HttpError } from '../errors/http_error.ts'
 import { checkCookiePrefix } from './cookie_prefix.ts'
 import { checkToken, isFormRequest, offerToken, type TokenSettings } from './csrf_token.ts'
-import { checkOptions, flag, oneOf, optionFault, type OptionRules, text, token } from './options.ts'
+import { checkOptions, optionError } from '../options/check.ts'
+import { flag, oneOf, type OptionRules, text } from '../options/rule.ts'
+import { token } from './token.ts'
 import { originsRule, ownOrigin, toOrigin } from './origin.ts'
 import { type Secret, SECRET_RULE, toSigningKeys } from './secrets.ts'
 
@@ -57,11 +59,11 @@ const MESSAGE = 'The request was refused: it did not come from a page of this si
  * the token of `ctx.state.csrfToken`. A rule that throws refuses and emits `csrf:rule-error`.
  */
 export function csrf(options: CsrfOptions = {}): Middleware {
-  checkOptions('csrf', options, RULES)
+  checkOptions('make csrf', options, RULES)
   const { origin = [], secFetchSite = 'same-origin', token = 'forms', cookieSecret } = options
   const { fieldName = '_csrf', headerName = 'x-csrf-token', cookieName = 'csrf', secure = true } = options
   if (token !== 'never' && cookieSecret === undefined) {
-    throw optionFault('csrf', 'cookieSecret', undefined, `${SECRET_RULE.wanted}, or token: "never"`)
+    throw optionError('make csrf', 'cookieSecret', undefined, `${SECRET_RULE.wanted}, or token: "never"`)
   }
   checkCookiePrefix('csrf', cookieName, { secure, path: '/' })
   const keys = cookieSecret === undefined ? undefined : toSigningKeys(cookieSecret)

@@ -1,6 +1,6 @@
 import { stateOf } from '../context/internals.ts'
 import type { Context } from '../context/types.ts'
-import type { OptionRule } from './options.ts'
+import type { OptionRule } from '../options/rule.ts'
 
 /**
  * The origin that the client addressed. Behind a trusted proxy the scheme and host are those of X-Forwarded-Proto and

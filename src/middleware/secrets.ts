@@ -1,7 +1,7 @@
 /** Keyed signatures and comparison in constant time. */
 import { timingSafeEqual } from '@std/crypto/timing_safe_equal'
 import { decodeBase64Url, encodeBase64Url } from '@std/encoding/base64url'
-import type { OptionRule } from './options.ts'
+import type { OptionRule } from '../options/rule.ts'
 
 const encoder = new TextEncoder()
 

@@ -1,7 +1,8 @@
 import { encodeBase64 } from '@std/encoding/base64'
 import type { Middleware } from '../context/types.ts'
 import { isHeaderValue, presetHeader } from './headers.ts'
-import { checkOptions, type OptionRule, type OptionRules } from './options.ts'
+import { checkOptions } from '../options/check.ts'
+import type { OptionRule, OptionRules } from '../options/rule.ts'
 
 /** Options of {@linkcode securityHeaders}: the header's value, or false to leave it out. */
 export interface SecurityHeadersOptions {
@@ -81,7 +82,7 @@ const RULES = Object.fromEntries(Object.keys(HEADERS).map((name) => [name, VALUE
  * fresh nonce, which handlers and views read from `ctx.state.nonce`. A header that the handler sets itself stays.
  */
 export function securityHeaders(options: SecurityHeadersOptions = {}): Middleware {
-  checkOptions('securityHeaders', options, RULES)
+  checkOptions('make securityHeaders', options, RULES)
   const fixed: [header: string, value: string][] = []
   const policies: [header: string, parts: string[]][] = []
   for (const [name, [header, usual]] of Object.entries(HEADERS)) {

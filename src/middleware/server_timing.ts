@@ -1,5 +1,7 @@
 import type { Context, Middleware } from '../context/types.ts'
-import { callback, checkOptions, flag, isToken, type OptionRules } from './options.ts'
+import { checkOptions } from '../options/check.ts'
+import { callback, flag, type OptionRules } from '../options/rule.ts'
+import { isToken } from './token.ts'
 
 /** Options of {@linkcode serverTiming}. */
 export interface ServerTimingOptions {
@@ -32,7 +34,7 @@ const RULES: OptionRules<ServerTimingOptions> = {
  * response was made is not in it.
  */
 export function serverTiming(options: ServerTimingOptions = {}): Middleware {
-  checkOptions('serverTiming', options, RULES)
+  checkOptions('make serverTiming', options, RULES)
   const { enabled = true, total = true } = options
   return async function serverTiming(ctx, next) {
     const timings: Timing[] = []

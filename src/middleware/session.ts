@@ -1,17 +1,9 @@
 import { attachSession, emitEvent, wantsEvent } from '../context/internals.ts'
 import type { Context, CookieOptions, Middleware } from '../context/types.ts'
 import { checkCookiePrefix } from './cookie_prefix.ts'
-import {
-  checkOptions,
-  flag,
-  integer,
-  oneOf,
-  optionFault,
-  type OptionRules,
-  required,
-  text,
-  token,
-} from './options.ts'
+import { checkOptions, optionError } from '../options/check.ts'
+import { flag, integer, oneOf, type OptionRules, required, text } from '../options/rule.ts'
+import { token } from './token.ts'
 import { type Secret, SECRET_RULE, toSigningKeys } from './secrets.ts'
 import { readSession, VALUE_OVERHEAD, writeSession } from './session_cookie.ts'
 import { type SessionPayload, SignedSessionSlot } from './session_slot.ts'
@@ -56,12 +48,12 @@ const RULES: OptionRules<SessionOptions> = {
  * gives no session, is deleted, and emits `session:invalid`.
  */
 export function session(options: SessionOptions): Middleware {
-  checkOptions('session', options, RULES)
+  checkOptions('make session', options, RULES)
   const { cookieSecret, cookieName = 'session', maxAge = 86_400, rolling = false } = options
   const { secure = true, httpOnly = true, sameSite = 'Lax', path = '/', domain } = options
   if (sameSite === 'None' && !secure) {
-    throw optionFault(
-      'session',
+    throw optionError(
+      'make session',
       'sameSite',
       sameSite,
       'secure: true beside it: browsers drop the cookie otherwise',

@@ -1,7 +1,8 @@
 import { attachValidated, emitEvent, stateOf, wantsEvent } from '../context/internals.ts'
 import type { Awaitable, Context, Middleware } from '../context/types.ts'
 import { HttpError } from '../errors/http_error.ts'
-import { checkOptions, type OptionRule, type OptionRules } from './options.ts'
+import { checkOptions } from '../options/check.ts'
+import type { OptionRule, OptionRules } from '../options/rule.ts'
 import { isStandardSchema, issuePath, type SchemaOutput, type StandardSchema } from './standard_schema.ts'
 
 /** Schemas of {@linkcode validate}, at least one: what each part of the request must be. */
@@ -68,7 +69,7 @@ const MOST_ISSUES = 100
  * `validate:failed`.
  */
 export function validate(schemas: ValidateOptions): Middleware {
-  checkOptions('validate', schemas, RULES)
+  checkOptions('make validate', schemas, RULES)
   const sources = (Object.keys(RULES) as ValidateSource[]).filter((source) => schemas[source] !== undefined)
   if (sources.length === 0) {
     throw new TypeError(`Cannot make validate: no schema given, want one of ${Object.keys(RULES).join(', ')}`)

@@ -1,4 +1,7 @@
 import type { Awaitable, Context } from '../context/types.ts'
+import { checkOptions, optionError } from '../options/check.ts'
+import { withDefaults } from '../options/resolve.ts'
+import { flag, integer, type OptionRules, required, rule } from '../options/rule.ts'
 
 /** Options of a folder of files. */
 export interface StaticOptions {
@@ -30,11 +33,27 @@ export interface StaticRules {
 
 const YEAR_SECONDS = 31_536_000
 
+const RULES: OptionRules<StaticOptions> = {
+  dir: required(rule(
+    'a folder as non-empty text',
+    (value) => (typeof value === 'string' && value !== '') || typeof value === 'function',
+  )),
+  maxAge: integer(0, 2 ** 31),
+  immutable: flag(),
+  index: rule(
+    'the name of a file, or false',
+    (value) => value === false || (typeof value === 'string' && value !== '' && !/[/\\\0]/.test(value)),
+  ),
+  precompressed: flag(),
+}
+
 /** Checks a source. Throws `TypeError` or `RangeError` that names the fault. */
 export function resolveStaticSource(prefix: string, source: StaticSource): StaticRules {
+  const attempt = `serve files at "${prefix}"`
   if (typeof source === 'string' || typeof source === 'function') {
+    if (source === '') throw optionError(attempt, 'dir', source, RULES.dir.wanted)
     return {
-      dir: checkDir(prefix, source),
+      dir: source,
       cacheControl: undefined,
       index: 'index.html',
       precompressed: true,
@@ -42,44 +61,24 @@ export function resolveStaticSource(prefix: string, source: StaticSource): Stati
   }
   if (typeof source !== 'object' || source === null) {
     throw new TypeError(
-      `Cannot serve files at "${prefix}": got ${Deno.inspect(source)}, want a folder, options or a function`,
+      `Cannot ${attempt}: got ${Deno.inspect(source)}, want a folder, options or a function`,
     )
   }
-  const { dir, maxAge, immutable = false, index = 'index.html', precompressed = true, ...rest } = source
-  for (const name of Object.keys(rest)) {
-    throw fault(prefix, name, (rest as Record<string, unknown>)[name], 'no such option')
-  }
-  if (maxAge !== undefined && typeof maxAge !== 'number') {
-    throw fault(prefix, 'maxAge', maxAge, 'whole seconds')
-  }
-  if (maxAge !== undefined && (!Number.isInteger(maxAge) || maxAge < 0 || maxAge > 2 ** 31)) {
-    throw fault(prefix, 'maxAge', maxAge, 'whole seconds from 0 to 2147483648', RangeError)
-  }
-  if (typeof immutable !== 'boolean') throw fault(prefix, 'immutable', immutable, 'true or false')
-  if (typeof precompressed !== 'boolean') throw fault(prefix, 'precompressed', precompressed, 'true or false')
-  if (index !== false && (typeof index !== 'string' || index === '' || /[/\\\0]/.test(index))) {
-    throw fault(prefix, 'index', index, 'the name of a file, or false')
-  }
+  checkOptions(attempt, source, RULES)
+  const { dir, maxAge, immutable, index, precompressed } = withDefaults(source, {
+    immutable: false,
+    index: 'index.html',
+    precompressed: true,
+  })
   return {
-    dir: checkDir(prefix, dir),
+    dir,
     cacheControl: toCacheControl(maxAge, immutable),
     index: index === false ? undefined : index,
     precompressed,
   }
 }
 
-function checkDir<T>(prefix: string, dir: T): T {
-  if (dir === undefined || dir === '' || (typeof dir !== 'string' && typeof dir !== 'function')) {
-    throw fault(prefix, 'dir', dir, 'a folder as non-empty text')
-  }
-  return dir
-}
-
 function toCacheControl(maxAge: number | undefined, immutable: boolean): string | undefined {
   if (immutable) return `public, max-age=${maxAge ?? YEAR_SECONDS}, immutable`
   return maxAge === undefined ? undefined : `public, max-age=${maxAge}`
-}
-
-function fault(prefix: string, name: string, value: unknown, wanted: string, Kind = TypeError): Error {
-  return new Kind(`Cannot serve files at "${prefix}": ${name} is ${Deno.inspect(value)}, want ${wanted}`)
 }

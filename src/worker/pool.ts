@@ -6,7 +6,8 @@ import type { Member, PoolState } from './state.ts'
 import type { WorkerPoolHooks, WorkerPoolOptions, WorkerPoolStats, WorkerTaskOptions } from './types.ts'
 import { busyError, unloadableError } from './failure.ts'
 import { checkMember, createMember, startMember, stopMember, unsettledTasks } from './member.ts'
-import { MAX_TIMEOUT_MS, positive, resolvePoolOptions } from './options.ts'
+import { checkOption } from '../options/check.ts'
+import { POOL_RULES, resolvePoolOptions } from './options.ts'
 import { createTask, settle } from './task.ts'
 import { push } from './task_queue.ts'
 import { sendTo } from './send.ts'
@@ -63,7 +64,8 @@ function run(pool: PoolState, payload: unknown, options: WorkerTaskOptions | und
   if (options !== undefined) {
     if (options.timeoutMs !== undefined) {
       try {
-        timeoutMs = positive('timeoutMs', options.timeoutMs, MAX_TIMEOUT_MS, 'run a worker task')
+        checkOption('run a worker task', 'timeoutMs', options.timeoutMs, POOL_RULES.taskTimeoutMs)
+        timeoutMs = options.timeoutMs
       } catch (error) {
         return Promise.reject(error)
       }

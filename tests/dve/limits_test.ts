@@ -151,9 +151,29 @@ Deno.test('Engine refuses options that do not fit, by name', () => {
   assertThrows(
     () => new Engine({ maxIterations: '5' as unknown as number }),
     TypeError,
-    'maxIterations is string',
+    'maxIterations is "5"',
+  )
+  assertThrows(
+    () => new Engine({ limits: { maxIteration: 5 } as never }),
+    TypeError,
+    'did you mean limits.maxIterations',
+  )
+  assertThrows(
+    () => new Engine({ viewDir: 'x' } as never),
+    TypeError,
+    'viewDir is no option, did you mean viewsDir',
+  )
+  assertThrows(() => new Engine({ on: { error: 1 } } as never), TypeError, 'on.error is 1, want a function')
+  assertThrows(
+    () => new Engine().compile('a').stream({}, { chunkSize: 0 }),
+    RangeError,
+    'Cannot stream: chunkSize is 0',
   )
   assertThrows(() => new Engine({ viewsDir: '' }), TypeError, 'viewsDir')
   assertThrows(() => new Engine({ filters: { 'a b': (v) => v } }), TypeError, '"a b"')
-  assertThrows(() => new Engine({ filters: { a: 1 as unknown as () => 1 } }), TypeError, 'filter a is number')
+  assertThrows(
+    () => new Engine({ filters: { a: 1 as unknown as () => 1 } }),
+    TypeError,
+    'filters has a, which is number',
+  )
 })

@@ -46,7 +46,7 @@ Deno.test('the inner bodyLimit counts', async () => {
 })
 
 Deno.test('bodyLimit checks its options', () => {
-  assertRefused(() => bodyLimit({} as never), TypeError, 'Cannot make bodyLimit: limit is undefined')
+  assertRefused(() => bodyLimit({} as never), TypeError, 'Cannot make bodyLimit: limit is missing')
   assertRefused(() => bodyLimit({ limit: -1 }), RangeError, 'limit is -1, want an integer of at least 0')
   assertRefused(() => bodyLimit({ limit: 1.5 }), RangeError, 'limit is 1.5')
   assertRefused(() => bodyLimit({ limit: '1mb' as never }), TypeError, 'limit is "1mb"')

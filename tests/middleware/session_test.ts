@@ -238,7 +238,7 @@ Deno.test('session data named __proto__ is data', async () => {
 
 Deno.test('session checks its options and keeps secrets out of messages', () => {
   const make = (options: Record<string, unknown>) => () => session(options as unknown as SessionOptions)
-  assertRefused(make({}), TypeError, 'Cannot make session: cookieSecret is undefined')
+  assertRefused(make({}), TypeError, 'Cannot make session: cookieSecret is missing')
   assertRefused(
     make({ cookieSecret: 'short' }),
     RangeError,

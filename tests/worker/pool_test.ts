@@ -51,10 +51,12 @@ async function using(watched: Watched, body: (watched: Watched) => Promise<void>
 Deno.test('createPool refuses a bad option and names it', () => {
   const bad: [Record<string, unknown>, string][] = [
     [{ scriptURL: undefined }, 'scriptURL is undefined'],
-    [{ scriptURL: '' }, 'scriptURL is empty'],
+    [{ scriptURL: '' }, 'scriptURL is ""'],
+    [{ scriptURL: 'a.ts', poolsize: 4 }, 'poolsize is no option, did you mean poolSize'],
+    [{ scriptURL: 'a.ts', poolSize: 1025 }, 'poolSize is 1025'],
     [{ scriptURL: 'a.ts', poolSize: 0 }, 'poolSize is 0'],
     [{ scriptURL: 'a.ts', poolSize: 1.5 }, 'poolSize is 1.5'],
-    [{ scriptURL: 'a.ts', poolSize: '4' }, 'poolSize is string'],
+    [{ scriptURL: 'a.ts', poolSize: '4' }, 'poolSize is "4"'],
     [{ scriptURL: 'a.ts', taskTimeoutMs: -1 }, 'taskTimeoutMs is -1'],
     [{ scriptURL: 'a.ts', taskTimeoutMs: 2 ** 31 }, 'taskTimeoutMs is 2147483648'],
     [{ scriptURL: 'a.ts', maxQueueDepth: NaN }, 'maxQueueDepth is NaN'],

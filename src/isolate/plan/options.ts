@@ -3,6 +3,18 @@ import { isGrant, WANTED_GRANTS } from './grants.ts'
 import { isWarmupPath } from '../warm/warmup_file.ts'
 import { findEntryFault, MAX_WARMUP_REQUESTS, type WarmupRequest } from '../warm/warmup_request.ts'
 import { BODY_MAX } from '../wire/wire.ts'
+import { findFaults, optionError, throwFaults } from '../../options/check.ts'
+import { withDefaults } from '../../options/resolve.ts'
+import {
+  type FaultClass,
+  flag,
+  integer,
+  isObject,
+  object,
+  oneOf,
+  type OptionRules,
+  rule,
+} from '../../options/rule.ts'
 
 /**
  * What a request may hold and do, beside its time and memory. `files`, `threads` and `mappings` count what Deno itself needs,
@@ -90,23 +102,24 @@ export const DEFAULT_LIMITS: Readonly<Required<IsolateLimits>> = Object.freeze({
   logBytes: 65_536,
 })
 
+/** Options of a route for which neither it nor the router says others; without `cpuMs` there is no limit. */
+const ROUTER_DEFAULTS = {
+  runtime: 'deno',
+  timeoutMs: 1000,
+  cpuMs: 0,
+  memoryMb: 128,
+  coarseClockUs: 0,
+} as const
+
 /** Requests that warm a handler up when the route names none. */
 export const DEFAULT_WARMUP = 1000
-
-/** How a value is checked. */
-export interface Rule {
-  readonly wanted: string
-  /** undefined: fine; otherwise the class of the fault. */
-  readonly check: (value: unknown) => undefined | typeof TypeError | typeof RangeError
-  /** What of the value is at fault, where that can be told. */
-  readonly explain?: (value: unknown) => string | undefined
-}
 
 const MAX_WARMUP = 100_000
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 const GROUP = /^[\w-]{1,64}$/
+const MAX_MACHINES = 256
 
-const LIMIT_RULES: Readonly<Record<keyof IsolateLimits, Rule>> = {
+const LIMIT_RULES: OptionRules<IsolateLimits> = {
   files: integer(64, 65_536),
   threads: integer(40, 1024),
   mappings: integer(4096, 65_530),
@@ -114,20 +127,30 @@ const LIMIT_RULES: Readonly<Record<keyof IsolateLimits, Rule>> = {
   logBytes: integer(0, 16 << 20),
 }
 
-/** The rule of `coarseClockUs`, for the router's default too. */
-export const COARSE_CLOCK_RULE: Rule = integer(0, 1_000_000)
-
-/** The rule of `runtime`, for the router's default too. */
-export const RUNTIME_RULE: Rule = {
-  wanted: "'deno' or 'core'",
-  check: (value) => value === 'deno' || value === 'core' ? undefined : TypeError,
-}
-
-const RULES: Readonly<Record<keyof IsolateOptions, Rule>> = {
-  runtime: RUNTIME_RULE,
+/** What the router may give for all of its routes. */
+export const DEFAULT_RULES: OptionRules<IsolateDefaults> = {
+  runtime: oneOf('deno', 'core'),
   timeoutMs: integer(1, 600_000),
   cpuMs: integer(1, 600_000),
   memoryMb: integer(16, 4096),
+  coarseClockUs: integer(0, 1_000_000),
+  limits: object(LIMIT_RULES),
+}
+
+/** What the router may say of its machines; `native/ffi/src/pool.rs` takes no more of them, nor a longer queue. */
+export const MACHINE_RULES: OptionRules<{ vms?: number; queue?: number; memoryBudgetMb?: number }> = {
+  vms: integer(1, MAX_MACHINES),
+  queue: integer(1, 16_384),
+  memoryBudgetMb: integer(1),
+}
+
+/** Machines where the router does not say how many. */
+export function defaultMachines(): number {
+  return Math.min(navigator.hardwareConcurrency, MAX_MACHINES)
+}
+
+const RULES: OptionRules<IsolateOptions> = {
+  ...DEFAULT_RULES,
   outputBytes: integer(0, BODY_MAX),
   warmup: {
     wanted:
@@ -135,33 +158,17 @@ const RULES: Readonly<Record<keyof IsolateOptions, Rule>> = {
     check: checkWarmup,
     explain: explainWarmup,
   },
-  ephemeral: {
-    wanted: 'true or false',
-    check: (value) => typeof value === 'boolean' ? undefined : TypeError,
-  },
-  env: {
-    wanted: 'an array of names of environment variables, and none that configures Deno itself',
-    check: (value) => Array.isArray(value) && value.every(isName) ? undefined : TypeError,
-  },
-  may: {
-    wanted: WANTED_GRANTS,
-    check: (value) => Array.isArray(value) && value.every(isGrant) ? undefined : TypeError,
-  },
-  coarseClockUs: COARSE_CLOCK_RULE,
-  limits: {
-    wanted: `an object of ${
-      Object.entries(LIMIT_RULES).map(([name, { wanted }]) => `${name}: ${wanted}`).join(', ')
-    }`,
-    check: checkLimits,
-  },
-  group: {
-    wanted: 'a name of 1 to 64 letters, digits, _ and -',
-    check: (value) => typeof value === 'string' && GROUP.test(value) ? undefined : TypeError,
-  },
+  ephemeral: flag(),
+  env: rule(
+    'an array of names of environment variables, and none that configures Deno itself',
+    (value) => Array.isArray(value) && value.every(isName),
+  ),
+  may: rule(WANTED_GRANTS, (value) => Array.isArray(value) && value.every(isGrant)),
+  group: rule(
+    'a name of 1 to 64 letters, digits, _ and -',
+    (value) => typeof value === 'string' && GROUP.test(value),
+  ),
 }
-
-/** The rule of `limits`, for the router's defaults too. */
-export const LIMITS_RULE: Rule = RULES.limits
 
 /** Variables that the program of a guest is started with; a handler that could name them would change how it runs. */
 const OWN_VARIABLES = /^(?:DENO_|V8_|LD_|HOME$|PATH$|NO_COLOR$|RUST_)/
@@ -176,59 +183,24 @@ export function resolveIsolateOptions(
   defaults: IsolateDefaults = {},
 ): ResolvedIsolateOptions {
   const options = value === true ? {} : value
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new TypeError(
-      `Cannot isolate ${file}: isolated is ${Deno.inspect(value)}, want true or an object of options`,
-    )
-  }
-  const faults: { Kind: typeof TypeError | typeof RangeError; text: string }[] = []
-  for (const [name, given] of Object.entries(options)) {
-    const rule = Object.hasOwn(RULES, name) ? RULES[name as keyof IsolateOptions] : undefined
-    if (rule === undefined) {
-      faults.push({
-        Kind: TypeError,
-        text: `isolated.${name} is no option, want one of ${Object.keys(RULES).join(' ')}`,
-      })
-      continue
-    }
-    const Kind = given === undefined ? undefined : rule.check(given)
-    if (Kind !== undefined) {
-      const text = rule.explain?.(given) ?? `is ${Deno.inspect(given)}, want ${rule.wanted}`
-      faults.push({ Kind, text: `isolated.${name} ${text}` })
-    }
-  }
-  if (faults.length > 0) {
-    const [{ Kind }] = faults
-    throw new Kind(`Cannot isolate ${file}: ${faults.map(({ text }) => text).join('; ')}`)
-  }
-  const given = options as IsolateOptions
+  const attempt = `isolate ${file}`
+  if (!isObject(options)) throw optionError(attempt, 'isolated', options, 'true or an object of options')
+  throwFaults(attempt, findFaults(options, RULES, 'isolated.'))
+  const given: IsolateOptions = options
+  const { env, may, ...others } = withDefaults(given, {
+    ...withDefaults(defaults, ROUTER_DEFAULTS),
+    outputBytes: 8 << 20,
+    warmup: DEFAULT_WARMUP,
+    ephemeral: true,
+    env: [],
+    may: [],
+  })
   return {
-    runtime: given.runtime ?? defaults.runtime ?? 'deno',
-    timeoutMs: given.timeoutMs ?? defaults.timeoutMs ?? 1000,
-    cpuMs: given.cpuMs ?? defaults.cpuMs ?? 0,
-    memoryMb: given.memoryMb ?? defaults.memoryMb ?? 128,
-    outputBytes: given.outputBytes ?? 8 << 20,
-    warmup: given.warmup ?? DEFAULT_WARMUP,
-    ephemeral: given.ephemeral ?? true,
-    env: [...new Set(given.env ?? [])].sort(),
-    may: [...new Set(given.may?.map((grant) => grant.toLowerCase()) ?? [])].sort(),
-    coarseClockUs: given.coarseClockUs ?? defaults.coarseClockUs ?? 0,
-    limits: resolveLimits(given.limits, defaults.limits),
+    ...others,
     group: given.group ?? null,
-  }
-}
-
-function resolveLimits(
-  given: IsolateLimits = {},
-  defaults: IsolateLimits = {},
-): Readonly<Required<IsolateLimits>> {
-  const pick = (name: keyof IsolateLimits) => given[name] ?? defaults[name] ?? DEFAULT_LIMITS[name]
-  return {
-    files: pick('files'),
-    threads: pick('threads'),
-    mappings: pick('mappings'),
-    systemCalls: pick('systemCalls'),
-    logBytes: pick('logBytes'),
+    env: [...new Set(env)].sort(),
+    may: [...new Set(may.map((grant) => grant.toLowerCase()))].sort(),
+    limits: withDefaults(given.limits ?? {}, withDefaults(defaults.limits ?? {}, DEFAULT_LIMITS)),
   }
 }
 
@@ -242,20 +214,11 @@ export function findDifference(
   return names.find((name) => name !== 'warmup' && differs(name)) ?? null
 }
 
-function checkLimits(value: unknown): undefined | typeof TypeError | typeof RangeError {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return TypeError
-  for (const [name, given] of Object.entries(value)) {
-    if (!Object.hasOwn(LIMIT_RULES, name)) return TypeError
-    const Kind = given === undefined ? undefined : LIMIT_RULES[name as keyof IsolateLimits].check(given)
-    if (Kind !== undefined) return Kind
-  }
-}
-
 function isName(value: unknown): boolean {
   return typeof value === 'string' && NAME.test(value) && !OWN_VARIABLES.test(value)
 }
 
-function checkWarmup(value: unknown): undefined | typeof TypeError | typeof RangeError {
+function checkWarmup(value: unknown): FaultClass | undefined {
   if (typeof value === 'string') return isWarmupPath(value) ? undefined : TypeError
   if (!Array.isArray(value)) return integer(0, MAX_WARMUP).check(value)
   if (value.length > MAX_WARMUP_REQUESTS) return RangeError
@@ -267,15 +230,5 @@ function explainWarmup(value: unknown): string | undefined {
   for (const [index, entry] of value.entries()) {
     const fault = findEntryFault(entry)
     if (fault !== undefined) return `has an entry ${index + 1} that is none: ${fault}`
-  }
-}
-
-function integer(least: number, most: number): Rule {
-  return {
-    wanted: `an integer from ${least} to ${most}`,
-    check: (value) => {
-      if (typeof value !== 'number') return TypeError
-      return Number.isSafeInteger(value) && value >= least && value <= most ? undefined : RangeError
-    },
   }
 }
