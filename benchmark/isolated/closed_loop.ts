@@ -120,7 +120,7 @@ class Client {
     return false
   }
 
-  /** The length of the response that begins in the buffer; 0 when that cannot be told yet. */
+  /** The length of the response that begins in the buffer; 0 while that is unknown. */
   #measure(have: number): number {
     const text = new TextDecoder('latin1').decode(this.#buffer.subarray(0, have))
     const end = text.indexOf('\r\n\r\n')

@@ -53,7 +53,7 @@ export function GET(ctx) {
   return ctx.send.json({ kept: globalThis.kept.length })
 }
 `
-/** Machines that the memory of one is told from. */
+/** Machines that are measured together; the memory of one is a share of the difference. */
 const MANY = 33
 const START_MS = 60_000
 /** Hellos after a hog. */
@@ -190,7 +190,7 @@ async function measureHog(): Promise<HogResult> {
     let resets: number[] = []
     router.on('isolate:complete', ({ metadata }) => void resets.push(metadata.resetMicros ?? 0))
     const hellos = () => askMany(`${origin}/hello`, HELLOS, HELLOS)
-    // A reset is told after its answer.
+    // The figures of a reset follow its answer.
     const allTold = async (count: number) => {
       while (resets.length < count) await new Promise((resolve) => setTimeout(resolve, 1))
     }

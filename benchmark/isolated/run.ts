@@ -136,7 +136,7 @@ async function build(failures: string[]): Promise<void> {
   if (!success) throw new Error('Cannot run the benchmark: mayfly-vm does not build, see above')
 }
 
-/** What is measured without load. A part that fails is told and left out. */
+/** What is measured without load. A part that fails is reported and left out. */
 async function measureAlone(quick: boolean, failures: string[]): Promise<Alone> {
   const part = <T>(name: string, measure: () => Promise<T>) => attempt(name, measure, failures)
   const probe = <T>(name: ProbeName) =>

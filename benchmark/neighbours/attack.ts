@@ -54,7 +54,7 @@ async function askOn(connection: Deno.Conn, request: Uint8Array, buffer: Uint8Ar
   }
 }
 
-/** The length of the response that begins here; 0 when that cannot be told yet. */
+/** The length of the response that begins here; 0 while that is unknown. */
 function measure(text: string): number {
   const end = text.indexOf('\r\n\r\n')
   const length = /\r\ncontent-length: *(\d+)\r\n/i.exec(text.slice(0, end + 2))

@@ -1,4 +1,4 @@
-/** What the site knows of its virtual machines: what their events told, and no more than fits. */
+/** The state of the site's virtual machines, gathered from their events. */
 import type { LifecycleEvent } from '@mayfly/mayfly'
 
 /** How far the machines are. `waiting` is before any event: the native library may be compiling. */
@@ -23,7 +23,7 @@ export interface Isolation {
   phase: Phase
   /** Worker processes run in place of machines. */
   workers: boolean
-  /** Why there are no machines, and the mend. */
+  /** Why there are no machines, and the remedy. */
   reason: string
   /** Milliseconds from the start of the last program to its snapshot. */
   bootMs: number
@@ -34,12 +34,12 @@ export interface Isolation {
 
 const KEPT = 20
 
-/** Machines that nothing was heard of; `off` when there are to be none. */
+/** The state before any event; `off` when there are to be no machines. */
 export function createIsolation(isOff: boolean): Isolation {
   return { phase: isOff ? 'off' : 'waiting', workers: false, reason: '', bootMs: 0, runs: [], total: 0 }
 }
 
-/** Takes in one event; most are none of its business. */
+/** Takes in one event, and ignores those of other things. */
 export function recordIsolation(isolation: Isolation, event: LifecycleEvent): void {
   switch (event.kind) {
     case 'isolate:boot':
@@ -102,7 +102,7 @@ function addRun(isolation: Isolation, metadata: IsolateEvent['metadata']): void 
   if (isolation.runs.length > KEPT) isolation.runs.shift()
 }
 
-/** What ended badly is told twice: as complete, and right after as what it was. */
+/** A request that ended badly has two events: `isolate:complete`, and right after it the one of its end. */
 function correctRun(isolation: Isolation, { kind, metadata }: IsolateEvent): void {
   const last = isolation.runs.at(-1)
   if (last === undefined || last.vm !== metadata.vm || last.run !== toShown(metadata.runMicros ?? 0)) return

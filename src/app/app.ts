@@ -63,7 +63,7 @@ export interface App {
   readonly told: WeakSet<object>
   /** Faults on stderr, each once. */
   readonly faults: FaultLog
-  /** Why the routes as a whole could not be loaded again, as it was told. */
+  /** Why the routes as a whole could not be loaded again, as it was reported. */
   routesFault: string | undefined
   /** Files with something that is not served, and why; for the answers of development. */
   readonly skipped: Map<string, SkippedFile>
@@ -79,7 +79,7 @@ export interface App {
   startWaitMs: number
   /** Pause before the first new attempt to open machines that could not be opened. */
   retryPauseMs: number
-  /** Compiles the JSX of plain routes where Deno was not told how. */
+  /** Compiles the JSX of plain routes where Deno's configuration does not say how. */
   plainJsx: PlainJsx | null
   /** Watches the files, while it serves in development. */
   hotReload: HotReload | undefined

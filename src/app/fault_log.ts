@@ -1,19 +1,19 @@
 /**
- * Faults on stderr: each new one at once, with what helps to find it; the same one again is counted, and told at most every ten seconds. A
+ * Faults on stderr: each new one at once, with what helps to find it; the same one again is counted, and the count is printed at most every ten seconds. A
  * route that fails for every request must not bury what else the log says.
  */
 import { type LogText, toLogText } from '../errors/log_text.ts'
 
-/** A fault that was told. */
+/** A fault that was printed. */
 interface Fault {
   readonly line: string
-  /** Times that it came again and was not told. */
+  /** Times that it came again and was not printed. */
   repeats: number
-  /** When it was last told, in milliseconds since the epoch. */
+  /** When it was last printed, in milliseconds since the epoch. */
   toldAt: number
 }
 
-/** The faults of one app, by what tells one from another; the one told first comes first. */
+/** The faults of one app by their key; the one that was printed first comes first. */
 export interface FaultLog {
   readonly faults: Map<string, Fault>
 }
@@ -23,7 +23,7 @@ const QUIET_MS = 10_000
 /** Faults that are remembered. */
 const MOST_FAULTS = 200
 
-/** A log that has told nothing. */
+/** A log without faults. */
 export function createFaultLog(): FaultLog {
   return { faults: new Map() }
 }
@@ -38,7 +38,7 @@ export function logFault(log: FaultLog, what: string, error: unknown, project: s
   } else countAgain(known)
 }
 
-/** Tells a fault of loading, which is news whether or not it was told before; requests that meet it are counted from here on. */
+/** Prints a fault of loading, also when it was printed before; requests that meet it are counted from here on. */
 export function logNews(log: FaultLog, error: unknown, project: string | null): void {
   const { line, below } = noteNews(log, error, project)
   console.error([`mayfly: ${line}`, ...below].join('\n'))
@@ -52,7 +52,7 @@ export function noteNews(log: FaultLog, error: unknown, project: string | null):
   return text
 }
 
-/** Tells the counts that were not told yet, and forgets everything. */
+/** Prints the counts that are still open, and clears the log. */
 export function flushFaults(log: FaultLog): void {
   for (const fault of log.faults.values()) tellRepeats(fault)
   log.faults.clear()

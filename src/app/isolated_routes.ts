@@ -94,7 +94,7 @@ function withRuntime(response: Response, { program: { plan } }: IsolatedHandler)
 
 /**
  * Waits until the program of a file runs or cannot; that is not the handler's time. Rejects with 503 when a client has waited
- * for `startWaitMs`. Without a server nobody's connection is held: then the wait ends with the work, which has deadlines.
+ * for `startWaitMs`. Without a server no connection is held: then the wait ends with the work, which has deadlines.
  */
 async function awaitStart(app: App, file: string, state: RequestState): Promise<void> {
   const work = Promise.race([startIsolated(app), app.isolated.line.ask(file)])
@@ -124,7 +124,7 @@ export function setIsolatedTable(app: App, table: RouteTable): void {
   const { isolated } = app
   isolated.table = table
   if (isolated.work === undefined) return
-  // Starts of the former table that have not begun are the new one's affair.
+  // Starts of the former table that have not begun are left to the new table.
   isolated.line.drop()
   isolated.work = isolated.work.then(() => follow(app, table))
 }
@@ -294,7 +294,7 @@ function toIsolatedRoute({ file, path, pattern, methods, mount }: LoadedRoute): 
   return { file, path, pattern, methods, mount }
 }
 
-/** Notes that a route is in no program, and tells it, unless that is what was told of it last. What its file had before serves on. */
+/** Records that a route is in no program, and reports it unless its last report was the same. The former handlers of its file go on. */
 function fail(app: App, isolation: Isolation, { file, pattern }: IsolatedRoute, error: Error): void {
   const { failures, told } = app.isolated
   failures.set(file, error)

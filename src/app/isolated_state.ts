@@ -10,7 +10,7 @@ export interface IsolatedRoutes {
   unavailable: Error | null
   /** Why a route is in no program, by file. */
   readonly failures: Map<string, Error>
-  /** What was last told of a file that failed. */
+  /** The last report on a file that failed. */
   readonly told: Map<string, string>
   /** The programs that are not in service yet. */
   readonly line: StartLine

@@ -244,7 +244,7 @@ export function notify(app: App, notice: RouteNotice): void {
   }
 }
 
-/** Keeps what pages are told of files that broke after they had worked. */
+/** Keeps the errors of files that broke after they had worked, for pages. */
 function followFaults({ liveReload, project }: App, { kind, file, error }: RouteNotice): void {
   if (liveReload === null) return
   if (kind !== 'reload:error') return void liveReload.faults.delete(file)
@@ -257,7 +257,7 @@ function followFaults({ liveReload, project }: App, { kind, file, error }: Route
 /** Stands among files with faults for the folder of routes as a whole. */
 const WHOLE_FOLDER = ''
 
-/** Tells why files do not load. What the folder as a whole is told for is the same at each save: once is enough until it loads again. */
+/** Reports why files do not load. The error of the folder as a whole is the same at each save, so it is reported once until the folder loads again. */
 function tellLoadError(app: App, error: Error | undefined): void {
   placeErrors(error)
   if (error instanceof RouteLoadError) return logNews(app.faults, error, app.project)
@@ -266,7 +266,7 @@ function tellLoadError(app: App, error: Error | undefined): void {
   console.error(`mayfly: ${error?.message}`)
 }
 
-/** A body that the application made and that broke; one of `ctx.send` was told of already. */
+/** Reports a broken body that the application made; `ctx.send` has reported its own. */
 export function reportBrokenBody(app: App, error: unknown): void {
   if (typeof error === 'object' && error !== null && app.told.has(error)) return
   logFault(app.faults, 'the body of a response broke', error, app.project)

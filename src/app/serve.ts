@@ -10,7 +10,7 @@ import { logFault } from './fault_log.ts'
 import { closeApp, prepareApp, reportBrokenBody } from './lifecycle.ts'
 import { handle } from './pipeline.ts'
 
-/** Serves an app until it is told to stop; resolves when drained, with everything it holds released. */
+/** Serves an app until a signal stops it; resolves when drained, with everything it holds released. */
 export async function serveApp(app: App, given: number | ServeOptions | undefined): Promise<void> {
   const options = resolveServe(given)
   if (app.serving) {

@@ -1,4 +1,4 @@
-/** Names and values of headers, by RFC 9110, section 5. Each text is read once, whoever wrote it. */
+/** Names and values of headers, by RFC 9110, section 5. Each text is read once. */
 
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 /** Bytes, and none that ends a header. */

@@ -6,7 +6,7 @@ export interface PeerInfo {
   readonly remoteAddr: Deno.Addr
 }
 
-/** What a context needs of whoever runs it: the router on the host, the bootstrap in a guest. */
+/** What a context needs of its owner: the router on the host, the bootstrap in a guest. */
 export interface ContextHost {
   readonly bus: EventBus
   /** Largest body in bytes that a handler may read. */

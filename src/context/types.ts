@@ -111,7 +111,7 @@ export interface ContextSend {
   text(text: string, init?: ResponseInit): Response
   html(html: string, init?: ResponseInit): Response
   custom(body: BodyInit | null, init?: ResponseInit): Response
-  /** No body; 204 unless told. */
+  /** No body; default 204. */
   empty(status?: number): Response
   /** Data as a file to save. */
   download(data: BodyInit, filename: string, init?: ResponseInit): Response

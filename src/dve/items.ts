@@ -180,7 +180,7 @@ function asyncCursor(state: RenderState, source: object, ahead: boolean): Cursor
   cursor.advance = async () => {
     while (!accept(await asyncNext.call(source)));
   }
-  // The answer is nobody's: the stream has ended, and a failure of the clean-up has no page to break.
+  // The result is ignored: the stream has ended, and a failure of the clean-up has no page to break.
   cursor.close = () => void asyncReturn.call(source).catch(() => {})
   return cursor
 }

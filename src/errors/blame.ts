@@ -1,5 +1,5 @@
 /**
- * Runs `work` of the public function `entry`; what it throws has a stack that begins at the caller, whose file is the one to mend, so that
+ * Runs `work` of the public function `entry`; what it throws has a stack that begins at the caller, whose file is the one to fix, so that
  * an uncaught error shows the user's line and not Mayfly's.
  */
 // deno-lint-ignore ban-types -- any function or class that V8 may find on the stack

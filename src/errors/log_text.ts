@@ -45,7 +45,7 @@ function describe(error: unknown, project: string | null): { line: string; key: 
   }
   const summary = summaryOf(error)
   const frames = project === null ? stackFrames(error) : ownFrames(error, project)
-  // Told that it has none, an error has no other place either.
+  // An error that was marked as having no place has no other place either.
   const thrown = placeSet(error) === null ? undefined : frames[0]
   const place = placeOf(error, project) ?? thrown?.replace(/^at (?:async )?(?:.*\()?(.*?)\)?$/, '$1')
   const [first = '', ...more] = (summary ?? String(error.message)).split('\n')
@@ -61,7 +61,7 @@ function withoutNumbers(text: string): string {
   return text.replace(/\d+/g, '#')
 }
 
-/** The place that was told for the error, as people name it. */
+/** The place that was set for the error, as text. */
 function placeOf(error: Error, project: string | null): string | undefined {
   const place = placeSet(error)
   if (place === undefined || place === null) return undefined

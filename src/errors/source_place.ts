@@ -29,12 +29,12 @@ export function setSummary(error: Error, summary: string): void {
   summaries.set(error, summary)
 }
 
-/** The place that was told: null for none, undefined where nothing was told. */
+/** The place that was set: null for none, undefined where nothing was set. */
 export function placeSet(error: Error): SourcePlace | null | undefined {
   return places.get(error)
 }
 
-/** The message without what the place shows, where that was told. */
+/** The message without what the place shows, where one was set. */
 export function summaryOf(error: Error): string | undefined {
   return summaries.get(error)
 }
@@ -52,7 +52,7 @@ const SOURCES: ReadonlySet<string> = new Set([
   '.mjs',
   '.cjs',
 ])
-/** Mayfly's own sources, which are never what is to be mended. */
+/** Mayfly's own sources, which are never the file to fix. */
 const OWN_SOURCES = new URL('../', import.meta.url).href
 
 /**

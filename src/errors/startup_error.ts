@@ -1,6 +1,6 @@
 /**
  * A fault of configuration or surroundings that keeps the server from starting: a missing folder, a port in use, two
- * files with one pattern. Its message names the culprit and the mend, and it has no stack: there is nothing to debug.
+ * files with one pattern. Its message names the cause and the remedy, and it has no stack: there is nothing to debug.
  */
 export class StartupError extends Error {
   override readonly name = 'StartupError'

@@ -1,5 +1,5 @@
 /**
- * The event bus: one table from kind to the listeners that want it, rebuilt when a listener comes or goes, so that
+ * The event bus: one table from kind to its listeners, rebuilt when a listener comes or goes, so that
  * asking "does anybody want this?" is one property read and a kind that nobody wants costs nothing more.
  */
 import type { LifecycleEvent, LifecycleEventMap, LifecycleKind, LifecycleListener } from './kinds.ts'

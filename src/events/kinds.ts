@@ -123,7 +123,7 @@ export interface SandboxMetadata {
 
 /** No virtual machine can run, and what isolated routes do instead. */
 export interface UnavailableMetadata {
-  /** Its message says why, and how to mend it. */
+  /** Its message says why, and names the remedy. */
   readonly error: Error
   /** `refuse`: they answer 503; `worker`: they run in worker processes. */
   readonly instead: 'refuse' | 'worker'

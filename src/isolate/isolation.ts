@@ -42,7 +42,7 @@ import { toHostError } from './plan/stack.ts'
 import { type HandlerTrial, isWarm } from './machines/trial.ts'
 import { ANSWER_HEADER_MAX, FrameError, HEADER_MAX } from './wire/wire.ts'
 
-/** What the isolation tells of itself; hooks must not throw. Times are in the unit that their names end with. */
+/** What the isolation reports; hooks must not throw. Times are in the unit that their names end with. */
 export interface IsolationHooks {
   boot?: (program: Program) => void
   /** After it, where the program uses globals that its runtime has not. */
@@ -50,7 +50,7 @@ export interface IsolationHooks {
   ready?: (program: Program, how: Readiness) => void
   /** After it, for each trial in which a handler ran slower than at the end of its warm-up. */
   unsettled?: (program: Program, trial: HandlerTrial) => void
-  /** Requests of one shape stay slower than the trial of their handler promised; told once for each shape. */
+  /** Requests of one shape stay slower than the trial of their handler; reported once for each shape. */
   cold?: (program: Program, handler: number, finding: ColdFinding) => void
   /** Every request that came out of a machine, with how it ended, once its machine is reset: often after its answer. */
   complete?: (program: Program, completion: Completion) => void
@@ -223,7 +223,7 @@ function ask(
   return take(isolation, handler, ctx, completion)
 }
 
-/** Tells of a request that is done, and makes its answer the response. */
+/** Reports a request that is done, and makes its answer the response. */
 function take(
   { options: { hooks } }: Isolation,
   handler: IsolatedHandler,

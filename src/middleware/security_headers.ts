@@ -36,7 +36,7 @@ export interface SecurityHeadersOptions {
   readonly xPermittedCrossDomainPolicies?: string | false
 }
 
-/** The content security policy of {@linkcode securityHeaders} unless told. */
+/** The default content security policy of {@linkcode securityHeaders}. */
 export const DEFAULT_CONTENT_SECURITY_POLICY: string = [
   `default-src 'self'`,
   `base-uri 'self'`,

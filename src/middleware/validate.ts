@@ -60,7 +60,7 @@ const READ: Readonly<Record<ValidateSource, (ctx: Context) => Awaitable<unknown>
   json: (ctx) => ctx.get.json(),
 }
 
-/** Most issues that a client is told of. */
+/** Most issues in an answer. */
 const MOST_ISSUES = 100
 
 /**

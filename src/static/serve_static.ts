@@ -9,7 +9,7 @@ import { type FileRequest, sendFile } from './send_file.ts'
 
 const ALLOW = 'GET, HEAD, OPTIONS'
 
-/** Told of a path that mounts cover and no file answers: no such file, or a name that is never served. */
+/** Called with a path that mounts cover and no file answers: no such file, or a name that is never served. */
 export type MissingHook = (path: string, reason: 'missing' | 'refused') => void
 
 /**

@@ -12,7 +12,7 @@ export function watchBy(pool: PoolState, time: number): void {
   pool.timer = timer
 }
 
-/** Forgets the timer. */
+/** Clears the timer. */
 export function stopWatching(pool: PoolState): void {
   if (pool.timer !== undefined) clearTimeout(pool.timer)
   pool.timer = undefined

@@ -43,7 +43,7 @@ export function createTask(
 }
 
 /**
- * Ends a task's stay, before its promise is told: no longer queued or counted, deaf to its signal, cancelled at the worker
+ * Ends a task's stay, before its promise settles: no longer queued or counted, without a listener to its signal, cancelled at the worker
  * if it has not started there. False when it was settled before.
  */
 export function settle(task: Task): boolean {

@@ -132,7 +132,7 @@ async function namesIn(folder: URL): Promise<string[]> {
   try {
     for await (const entry of Deno.readDir(folder)) if (entry.name.endsWith('.json')) names.push(entry.name)
   } catch (error) {
-    // Whoever runs the benchmark makes the folder; a copy without any run has none.
+    // The benchmark makes the folder, so a copy without any run has none.
     if (!(error instanceof Deno.errors.NotFound)) throw error
   }
   return names.sort()

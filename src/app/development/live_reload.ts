@@ -1,6 +1,6 @@
 /**
  * The browser's reload after a save, in development only: pages get a script, which listens to what is served now and loads the page again
- * when that changed. A version that broke is told as text over the page, which still shows the last good one.
+ * when that changed. An error of a broken version is shown as text over the page, which still has the last good version.
  *
  *   file saved -> routes or views in place -> publish -> each page: another version? reload : show the fault
  */
@@ -13,10 +13,10 @@ import { RELOAD_SCRIPT } from './reload_script.ts'
 export const SCRIPT_PATH = '/_mayfly/reload.js'
 export const EVENTS_PATH = '/_mayfly/reload'
 
-/** Pages that are told at once; the one that came first makes room. */
+/** Most pages that listen at a time; a further one takes the place of the oldest. */
 const MOST_PAGES = 64
 
-/** What pages are told. */
+/** The message to pages. */
 interface Served {
   /** Another one for each server and each change. */
   readonly version: string

@@ -3,7 +3,7 @@ import type { App } from '../app.ts'
 
 /** Routes that one answer names. */
 const MOST_ROUTES = 3
-/** Characters of a path that are compared; what is longer is nobody's slip. */
+/** Characters of a path that are compared; a longer path is no typing error. */
 const MOST_COMPARED = 200
 
 /**

@@ -1,4 +1,4 @@
-/** Takes of what a handler answered beside its body what it may do; the rest is dropped and told of. */
+/** Keeps the parts of an answer, beside its body, that the handler is allowed; drops and reports the rest. */
 import type { PendingHeaders, RequestState } from '../../context/state.ts'
 import { grantFor, type Grants, hasGrant } from '../plan/grants.ts'
 import { hasJson } from '../wire/json_members.ts'

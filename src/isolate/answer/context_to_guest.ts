@@ -40,7 +40,7 @@ function toRequestHead(ctx: RequestState, handler: number): RequestHead {
 /** Headers for which `ctx.send` has a default, that gives way to what middleware set. */
 const DEFAULTED = ['content-type', 'cache-control']
 
-/** Of what middleware collected that which changes what the handler makes; the rest is nobody's but the host's. */
+/** What middleware collected and the handler needs for its own response; the rest stays in the host. */
 function toPendingDefaults({ single }: PendingHeaders): PendingData | undefined {
   const pairs: [string, string][] = []
   for (const name of DEFAULTED) {

@@ -6,7 +6,7 @@ import type { Denied } from '../machines/outcome.ts'
 /** What standard error has said, by handler: grants are few, as their names are those of known headers and of middleware's. */
 const told = new WeakMap<object, Set<string>>()
 
-/** What an event tells of the refusals of one request: the grant that was wanted as `reason`. */
+/** The metadata of an event for the refusals of one request: `reason` is the grant that was missing. */
 export function refusedOf(refusals: Refusals): Denied[] {
   return [...refusals].map(([reason, times]) => ({ reason, times }))
 }

@@ -12,7 +12,7 @@ export class Background<Of> {
     this.#order = order
   }
 
-  /** Adds work; what it throws is told on standard error. */
+  /** Adds work; what it throws is printed on standard error. */
   add(of: Of, work: () => Promise<void>): void {
     if (this.#closed) return
     this.#waiting.push({ of, work })
@@ -30,7 +30,7 @@ export class Background<Of> {
     }
   }
 
-  /** Forgets what waits, and resolves when what runs is done. */
+  /** Drops what waits, and resolves when what runs is done. */
   async close(): Promise<void> {
     this.#closed = true
     this.#waiting = []

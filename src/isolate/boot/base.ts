@@ -1,5 +1,5 @@
 /**
- * Bases: runtimes that have started and wait to be told which program to load. A program continues from one, so that it costs what it
+ * Bases: runtimes that have started and wait for a program to load. A program continues from one, so that it costs what it
  * differs in; programs whose runtimes start alike share one, and with it most of their memory.
  *
  * ```text
@@ -66,7 +66,7 @@ export function toBaseSpec(plan: Program, core?: CoreFiles): ProgramSpec {
 
 type Image = Pick<ProgramSpec, 'path' | 'args' | 'mounts' | 'libraries'>
 
-/** What a machine tells of itself, of which nothing is the host's: its name is `mayfly`, whatever it runs on. Loggers ask for it. */
+/** How a machine describes itself to loggers, without anything of the host: its name is `mayfly`. */
 const MACHINE_FACTS = '--allow-sys=hostname,osRelease,osUptime,loadavg,systemMemoryInfo,cpus,homedir,uid,gid'
 
 /** Stock Deno, with its own libraries and nothing else of the host. It may read the file that it will load. */

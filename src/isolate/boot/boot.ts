@@ -49,7 +49,7 @@ const INTERPRETED_RUNS = 2
 
 /**
  * Loads a program into its base and warms it up; its modules draw from `seed`. A handler that ends it in its warm-up, or does not come to
- * an end, starts cold and is told of on standard error. Rejects with `BootError`, `IsolationUnavailableError` or `NativeError`, and with
+ * an end, starts cold, and standard error says so. Rejects with `BootError`, `IsolationUnavailableError` or `NativeError`, and with
  * `ClosedError` once `signal` has ended it.
  */
 export async function bootWarm(

@@ -9,7 +9,7 @@
  *                              ^
  *                              +-- a second load, with the warm-up, in the background
  * ```
- * What modules draw by chance is the same in the cold and in the warm one, as both draw from one seed.
+ * Modules draw the same random values in the cold and in the warm one, as both draw from one seed.
  */
 import { Bases, type HeldBase } from './base.ts'
 import { Background } from './background.ts'
@@ -202,7 +202,7 @@ export class Snapshots {
   }
 
   /**
-   * Tells of what the warm-up left: `cold` is the same program without one, or is loaded. A program that keeps its state has it from its
+   * Reports what the warm-up left: `cold` is the same program without one, or is loaded. A program that keeps its state has it from its
    * requests too.
    */
   async #lookForResidue(

@@ -1,4 +1,4 @@
-/** What runs in a base until it is told which program to load. */
+/** What runs in a base until it gets a program to load. */
 import { RUNTIME_FILE } from './bundle.ts'
 
 /** Where the script that waits lies in the guest. */

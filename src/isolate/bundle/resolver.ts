@@ -49,7 +49,7 @@ const OWN_ENTRY = new URL('../../../mod.ts', import.meta.url).href
 /**
  * A plugin that resolves as Deno does; `entry` is the text of the entry module, and `runtime` how the guest's file is imported, which
  * stays a file of its own. `kind` is what runs it. `files` says how files are taken in; null is for Mayfly's own modules, which esbuild reads.
- * `reasons` gets why a specifier was left to esbuild, which knows whether a `try` minds it.
+ * `reasons` gets why a specifier was left to esbuild, which knows whether a `try` catches it.
  */
 export function resolverPlugin(
   entry: string,
@@ -208,7 +208,7 @@ async function resolveArguments(
   if (kind === 'require-resolve') return { path: specifier, external: true }
   if (resolution.kind === 'core' && resolution.containment !== null) {
     if (isName(specifier)) return await resolveForCore(resolution, args)
-    // Of what is left to esbuild it would not be told that a package has nothing there for browsers.
+    // esbuild would not say that a package has nothing there for browsers.
     if (kind === 'require-call' && await isPackageFile(importer)) {
       return await resolveForCore(resolution, args)
     }

@@ -58,7 +58,7 @@ export interface NamedImport {
   readonly inPackage: boolean
 }
 
-/** What esbuild is told of one. */
+/** What esbuild gets for one. */
 export interface NamedModule {
   readonly path: string
   readonly namespace?: string

@@ -1,5 +1,5 @@
 /**
- * Globals that packages use and the runtime `core` has not: who uses them is known when a program is bundled, so that it is told at the
+ * Globals that packages use and the runtime `core` has not: the bundler knows who uses them, so the server can say it at the
  * start and not in the middle of a request.
  */
 import type { BuildResult } from '../compile/compiler.ts'

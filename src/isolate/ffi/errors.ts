@@ -31,7 +31,7 @@ export class ClosedError extends NativeError {
   }
 }
 
-/** This host cannot run virtual machines; the message says why and how to mend it. */
+/** This host cannot run virtual machines; the message says why, and names the remedy. */
 export class IsolationUnavailableError extends NativeError {
   override readonly name = 'IsolationUnavailableError'
 

@@ -14,7 +14,7 @@ const ELSEWHERE = 'virtual machines need Linux on x86-64'
 
 /**
  * Rejects with `IsolationUnavailableError` where it is plain that no virtual machine can run, so that nobody waits for the build of
- * a library that has no use. What cannot be told from here is left to the library.
+ * a library that has no use. What cannot be checked from here is left to the library.
  */
 export async function checkKvmDevice(path = '/dev/kvm', { os, arch } = Deno.build): Promise<void> {
   if (os !== 'linux' || arch !== 'x86_64') {

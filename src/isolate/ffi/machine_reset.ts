@@ -1,4 +1,4 @@
-/** What became of the machine of a request, which may be told after the request's answer. */
+/** The outcome of a machine's reset, which may come after the request's answer. */
 import type { MachineState } from './layout.ts'
 
 /** A reset, under way or over. */

@@ -337,7 +337,7 @@ export class NativePool {
     pending.resolve(completion)
   }
 
-  /** Takes what the record at `index` tells of a request. Its ticket ends with it, or ended with its `frame`. */
+  /** Takes what the record at `index` says of a request. Its ticket ends with it, or ended with its `frame`. */
   #toCompletion(index: number, ticket: number, frame: Uint8Array<ArrayBuffer> | null): NativeCompletion {
     const word = index * WORDS
     const long = index * LONGS

@@ -12,7 +12,7 @@ import { LazyRequest } from './http/request.ts'
 import { PLAIN_HEADS, type PlainHead } from './http/plain_head.ts'
 import { LazyResponse, ViewResponse } from './http/response.ts'
 
-/** What a context needs of whoever runs it. Only data leaves a guest: no files, no sockets, no pool. */
+/** What a context needs of its owner. Only data leaves a guest: no files, no sockets, no pool. */
 export function createGuestHost(): ContextHost {
   return {
     bus: createBus(),

@@ -48,7 +48,7 @@ export interface GuestHost {
   /** What the message of an error leaves out; undefined for most. */
   explain(error: unknown): string | undefined
   /**
-   * The first error since the last call by which the runtime refused what it cannot do rightly, whoever caught it: no answer may be built
+   * The first error since the last call by which the runtime refused what it cannot do correctly, caught or not: no answer may be built
    * upon its absence.
    */
   takeRefusal(): Error | undefined
@@ -56,7 +56,7 @@ export interface GuestHost {
   onIdle(callback: () => boolean): void
   /** Makes the console write by `write`, and everything else that goes to standard output go to standard error. */
   installConsole(write: (text: string) => void): void
-  /** Sets what is told of rejections that nobody handles; the program goes on. */
+  /** Sets the listener to rejections that nothing handles; the program goes on. */
   onRejection(callback: (reason: unknown) => void): void
 }
 

@@ -1,4 +1,4 @@
-/** What a base does: it waits to be told which program to load, and leaves the frames to that. */
+/** What a base does: it waits for a program to load, and leaves the frames to that program. */
 import type { DrawHead, LoadHead } from '../wire/message.ts'
 import { answerControl } from './answer.ts'
 import { createHead } from './http/head.ts'
@@ -6,7 +6,7 @@ import { host, type Namespace } from './host.ts'
 import { drawNatively, seed } from './random.ts'
 
 /**
- * Takes frames until one names a program, and begins to load that. Chance begins anew first: what a program draws while it loads is
+ * Takes frames until one names a program, and begins to load that. Randomness is reseeded first: what a program draws while it loads is
  * no other's. The program reads the next frame; one that cannot be loaded ends the guest. `runtime` is the guest's file, as programs import
  * it.
  */

@@ -1,5 +1,5 @@
 /**
- * Chance in a guest. The snapshot freezes every generator's state, so after each reset it would repeat. Each request
+ * Randomness in a guest. The snapshot freezes every generator's state, so after each reset it would repeat. Each request
  * brings 32 bytes of entropy; `Math.random`, `crypto.getRandomValues` and `crypto.randomUUID` draw from them by
  * ChaCha20 (RFC 8439): as the key is used for one request only, it needs no nonce. The key is expanded when the first number
  * is asked for.
@@ -28,7 +28,7 @@ const native = {
 }
 let seeded = false
 
-/** Told of each new sequence. */
+/** Called with each new sequence. */
 let listener: (() => void) | undefined
 
 /** Starts a request's sequence; the text ends with 64 hex digits. */
@@ -44,7 +44,7 @@ export function onSeed(callback: () => void): void {
   listener = callback
 }
 
-/** Replaces the sources of chance; before the first {@link seed} they answer as Deno's own. */
+/** Replaces the sources of randomness; before the first {@link seed} they answer as Deno's own. */
 export function installRandom(): void {
   define(Math, 'random', { random: () => random() }.random)
   define(

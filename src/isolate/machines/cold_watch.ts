@@ -23,7 +23,7 @@ import {
 } from '../warm/request_shape.ts'
 import { type HandlerTrial, longestRun } from './trial.ts'
 
-/** Slow requests of a shape until its handler is watched closely, and then until it is told. */
+/** Slow requests of a shape until its handler is watched closely, and then until it is reported. */
 const SUSPECTED = 8
 const CONFIRMED = 16
 /** Requests of other shapes that a close watch lasts for. */
@@ -80,7 +80,7 @@ export function isNotable({ lowestUs, suspect }: ColdWatch, runUs: number): bool
   return runUs > lowestUs || suspect !== null
 }
 
-/** Notes a request of which {@link isNotable} is true; gives what is to be told of its shape, once. */
+/** Notes a request of which {@link isNotable} is true; gives the report on its shape, once. */
 export function findCold(watch: ColdWatch, ctx: RequestState, runUs: number): ColdFinding | null {
   const { slow, told } = watch
   if (told.size >= MOST_SHAPES) return null

@@ -66,7 +66,7 @@ export function outcomeError(options: ProgramOptions, completion: Completion): H
   }
 }
 
-/** What an event tells of a request that its machine did not answer. */
+/** The metadata of an event for a request that its machine did not answer. */
 export function endingOf(options: ProgramOptions, completion: Completion): Ending {
   const { message } = completion
   switch (outcomeOf(options, completion)) {
@@ -87,7 +87,7 @@ export function endingOf(options: ProgramOptions, completion: Completion): Endin
   }
 }
 
-/** What an event tells of an answer over `outputBytes`, whoever found out. */
+/** The metadata of an event for an answer over `outputBytes`. */
 export function outputEnding({ outputBytes }: ProgramOptions): Ending {
   return { kind: 'crash', reason: 'outputBytes', limit: outputBytes }
 }

@@ -1,4 +1,4 @@
-/** What the trial of a program tells of its handlers, and what it promises for their requests. */
+/** The times of a program's handlers in its trial, and what their requests are compared with. */
 
 /** A request of the warm-up, before the snapshot and in a fork of it. Microseconds of CPU time, the quickest of a few runs. */
 export interface HandlerTrial {

@@ -56,11 +56,11 @@ const GUEST_SOURCE = new URL('../guest/', import.meta.url).pathname
 /** A guest's stack as it is for people. */
 export interface MappedStack {
   /**
-   * With the positions of the sources. Frames of the guest's own machinery and of the runtime are left out, as no user can mend them; lines
+   * With the positions of the sources. Frames of the guest's own machinery and of the runtime are left out, as no user can fix them; lines
    * that are no frame stay.
    */
   readonly text: string
-  /** The innermost position that lies in a source of the bundle; frames that name another file are a guest's word. */
+  /** The innermost position that lies in a source of the bundle; a guest may invent frames that name another file. */
   readonly place: SourcePlace | null
 }
 

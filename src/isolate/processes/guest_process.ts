@@ -82,7 +82,7 @@ export class GuestProcess {
     const deadline = setTimeout(() => this.#killFor('timeout'), timeoutMs)
     const cpu = cpuMs === 0 ? null : new CpuDeadline(this.#child.pid, cpuMs, () => this.#killFor('cpu'))
     try {
-      // One that ends instead of reading is told of by the end of what it writes.
+      // A process that ends instead of reading shows by the end of its output.
       this.#writer.write(frame).catch(() => {})
       const read = await this.#reader.read(limits)
       if (read.kind === 'end') return await this.#toEnd()

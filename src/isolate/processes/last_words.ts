@@ -3,7 +3,7 @@
 const OUT_OF_MEMORY = ['Fatal JavaScript out of memory', 'Fatal process out of memory']
 const BEGINNINGS = ['<--- Last few GCs', '#\n# Fatal ']
 
-/** The log up to V8's last words, or null where they do not tell of memory. */
+/** The log up to V8's last words, or null where they do not mention memory. */
 export function beforeLastWords(log: string): string | null {
   if (!OUT_OF_MEMORY.some((words) => log.includes(words))) return null
   const starts = BEGINNINGS.map((words) => log.indexOf(words)).filter((start) => start !== -1)

@@ -32,7 +32,7 @@ export type RequestExtras = readonly [
   status: RequestHead['status'] | null,
 ]
 
-/** What the line tells of a request. */
+/** The parts of a request that the line holds. */
 type LineHead = Omit<RequestHead, 'headers' | 'seed'>
 
 /** What ends a field or the line. Parsers of URLs leave these out too (URL standard, basic URL parser, step 2). */

@@ -50,7 +50,7 @@ const SPECIAL = ['_middleware', '_error']
  * `*_test.ts`), declarations (`*.d.ts`) and files of other kinds are left out; `_middleware.*` and `_error.*` are
  * reported with their folder. Of other files in a folder one is named as a stray. Symbolic links are followed, except to a folder that holds them.
  *
- * Throws `Deno.errors.NotFound` or `Deno.errors.NotADirectory` that names the folder and the mend.
+ * Throws `Deno.errors.NotFound` or `Deno.errors.NotADirectory` that names the folder and the remedy.
  */
 export async function crawl(routesDir: string): Promise<Crawl> {
   const root = resolve(routesDir)

@@ -131,7 +131,7 @@ async function loadRoute(
   return { ...common, methods, handlers, mount, fetch, isolated }
 }
 
-/** The handlers of `_error` files; a broken one is told and left out. */
+/** The handlers of `_error` files; a broken one is reported and left out. */
 async function loadErrorHandlers(
   pass: LoadPass,
   cache: LoadCache,
@@ -162,7 +162,7 @@ function tellOfRoute(pass: LoadPass, { entry, tried }: Tried<RouteModule>): void
   else if (served) pass.onNotice({ kind: 'route:removed', file, pattern })
 }
 
-/** Tells of each folder with files that no rule takes, unless that was told of it before. */
+/** Reports each folder with files that no rule takes, unless it was reported before. */
 function tellOfStrays({ onNotice }: LoadPass, cache: LoadCache, { name, strays }: Crawl): void {
   const known = new Set(cache.strays)
   cache.strays.clear()

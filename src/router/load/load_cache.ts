@@ -7,7 +7,7 @@ export interface LoadCache {
   readonly routes: Map<string, CacheEntry<RouteModule>>
   readonly middleware: Map<string, CacheEntry<RouteFunction[]>>
   readonly errors: Map<string, CacheEntry<RouteFunction>>
-  /** What was told of files that no rule takes. */
+  /** Reports on files that no rule takes. */
   readonly strays: Set<string>
 }
 
@@ -33,7 +33,7 @@ export interface ModuleVersions {
 export interface LoadPass {
   readonly versions: ModuleVersions
   readonly onNotice: (notice: RouteNotice) => void
-  /** Files of this pass; the cache forgets the others. */
+  /** Files of this pass; the cache drops the others. */
   readonly visited: Set<string>
 }
 
@@ -48,7 +48,7 @@ export interface Tried<V> {
   readonly tried: { readonly before: CacheEntry<V> | null } | undefined
 }
 
-/** The entry of a file; tries it with `loader` if it is new or its version changed, and tells of a failure. */
+/** The entry of a file; tries it with `loader` if it is new or its version changed, and reports a failure. */
 export async function loadCached<V>(
   pass: LoadPass,
   entries: Map<string, CacheEntry<V>>,

@@ -10,7 +10,7 @@ export interface Place {
 /** A route module that could not be loaded, and where. */
 export class RouteLoadError extends Error {
   override readonly name = 'RouteLoadError'
-  /** The file to mend: the route itself or a module that it imports; absolute path if a place is known. */
+  /** The file to fix: the route itself or a module that it imports; absolute path if a place is known. */
   readonly file: string
   /** Line and column from 1; 0 if the cause does not tell. */
   readonly line: number
@@ -37,7 +37,7 @@ export class SourceError extends SyntaxError {
 }
 
 const POSITION = /(file:\/\/[^\s?()]+?)(?:\?[^\s:()]*)?:(\d+):(\d+)/g
-/** Mayfly's own sources and packages: their frames do not tell what to mend. */
+/** Mayfly's own sources and packages: their frames do not show what to fix. */
 const OWN = new URL('../../', import.meta.url).href
 const PACKAGE = /\/node_modules\/|\/npm\//
 

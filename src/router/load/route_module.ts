@@ -20,7 +20,7 @@ export interface RouteModule {
   readonly fetch: RouteFunction | null
   /** The route runs in a VM only and was not imported. */
   readonly isolated: boolean
-  /** What the file exports and the router leaves out, each with the mend. */
+  /** What the file exports and the router leaves out, each with the remedy. */
   readonly notes: readonly string[]
 }
 

@@ -19,7 +19,7 @@ const NAME = /^[A-Za-z_$][\w$-]*$/
 /**
  * Parses a pattern such as `/`, `/users/[id]`, `/files/[...rest]`, `/[[lang]]/about`, `/user-[id]`.
  *
- * Throws `SyntaxError` that names the pattern and the mend.
+ * Throws `SyntaxError` that names the pattern and the remedy.
  */
 export function parsePattern(text: string): Pattern {
   if (!text.startsWith('/')) throw new SyntaxError(`parse pattern: '${text}', wanted a leading '/'`)

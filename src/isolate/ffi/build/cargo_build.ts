@@ -168,7 +168,7 @@ async function runCargo(
     const { success, code, signal: killer } = await child.status
     ended = true
     if (success) return
-    // Whoever ended it, by the terminal say, needs no report of what it did.
+    // A user who ended it, by the terminal say, needs no report.
     if (killer !== null) {
       throw new NativeBuildError(`Cannot build ${artifact.what}: cargo was ended by ${killer}`)
     }
@@ -205,7 +205,7 @@ function spawnCargo(
   }).spawn()
 }
 
-/** The error of a cargo that failed, with the mend of what people meet most. */
+/** The error of a cargo that failed, with the remedy for the most frequent causes. */
 function toBuildError({ what }: Artifact, how: string, output: string): NativeBuildError {
   const mend = /linker `[^`]+` not found/.test(output)
     ? 'install a C linker (Debian: apt install gcc libc6-dev)'
