@@ -16,11 +16,11 @@ use std::sync::OnceLock;
 
 use mayfly_linux::action::Action;
 use mayfly_linux::clock::ClockBase;
+use mayfly_linux::fs::stdio::OutputMode;
 use mayfly_linux::kernel::{Kernel, Request};
+use mayfly_linux::machine::mock::MockMachine;
 use mayfly_linux::machine::{Machine, Registers, USER_END};
-use mayfly_linux::mock::MockMachine;
-use mayfly_linux::stdio::OutputMode;
-use mayfly_linux::step::Step as Restore;
+use mayfly_linux::state::step::Step as Restore;
 use mayfly_linux::syscall::number;
 use mayfly_wire::Limits;
 

@@ -3,14 +3,14 @@
 //! What must hold: nothing panics; what `parse` gives lies within the file and below its limits, and costs no more than its headers;
 //! a program that starts has its segments' bytes where its headers put them, zeros behind them, and nothing else.
 
-use mayfly_linux::elf::{self, Program};
-use mayfly_linux::exec::Exec;
-use mayfly_linux::host_file::HostFile;
+use mayfly_linux::fs::host_file::HostFile;
+use mayfly_linux::fs::stdio::OutputMode;
+use mayfly_linux::image::elf::{self, Program};
+use mayfly_linux::kernel::exec::Exec;
 use mayfly_linux::kernel::{Config, Kernel};
 use mayfly_linux::limits::Limits;
+use mayfly_linux::machine::mock::MockMachine;
 use mayfly_linux::machine::{Machine, PAGE, Protection, SlotId, USER_END, USER_START};
-use mayfly_linux::mock::MockMachine;
-use mayfly_linux::stdio::OutputMode;
 
 use crate::calls::CLOCK;
 use crate::meter::measure;

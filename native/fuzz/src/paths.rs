@@ -7,8 +7,8 @@ mod model;
 
 use std::collections::BTreeMap;
 
-use mayfly_linux::host_file::HostFile;
-use mayfly_linux::vfs::{NewNode, NodeKind, ROOT, Vfs};
+use mayfly_linux::fs::host_file::HostFile;
+use mayfly_linux::fs::vfs::{NewNode, NodeKind, ROOT, Vfs};
 
 use crate::Input;
 use model::{Kind, Model, Path};

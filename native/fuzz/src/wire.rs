@@ -1,6 +1,6 @@
 //! The head of frames: decoding never panics, agrees with a second reading of the layout, and is the reverse of encoding.
 
-use mayfly_linux::stdio::{OutputMode, Stdio, StdioLimits, Written};
+use mayfly_linux::fs::stdio::{OutputMode, Stdio, StdioLimits, Written};
 use mayfly_wire::{BODY_MAX, FrameError, HEAD_BYTES, HEADER_MAX, Head, Kind, Limits, Progress, progress};
 
 use crate::Input;

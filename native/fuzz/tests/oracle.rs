@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::path::Path;
 
 use mayfly_fuzz::calls;
-use mayfly_linux::step::Step;
+use mayfly_linux::state::step::Step;
 
 #[test]
 fn every_step_of_the_restore_is_missed_by_some_seed_when_it_is_left_out() {

@@ -1,6 +1,6 @@
 //! How much work one system call may be, in counts: in this file and nowhere else.
 //!
-//! A call that has more to do stops after such a piece, with what it has done kept ([`crate::threads::Thread::moved`]) and the
+//! A call that has more to do stops after such a piece, with what it has done kept ([`crate::task::threads::Thread::moved`]) and the
 //! registers set back to its `syscall` instruction ([`crate::errno::Errno::UNFINISHED`]). The guest makes it again at once, and before it does the
 //! host looks whether a deadline has passed. No other thread of the guest runs and no signal is delivered meanwhile: to the guest the call
 //! is one. A piece takes 2 ms of a host's time at most, by far less where it is quick; `mayfly-vm bench calls` looks for those that do not.

@@ -2,26 +2,32 @@
 //!
 //! The state is plain data. [`Kernel::snapshot`] is a clone; [`Kernel::restore`] copies back the parts that were touched since.
 
+pub mod answer;
+mod audit;
+mod delivery;
+pub mod denials;
+pub mod exec;
 mod held;
 mod restore;
+mod schedule;
 
 use crate::action::{Action, Stop};
-use crate::answer::Answer;
 use crate::clock::{Clock, ClockBase};
-use crate::denials::{Denial, Denials};
 use crate::errno::Errno;
-use crate::files::Files;
+use crate::fs::files::Files;
+use crate::fs::stdio::{OutputMode, Stdio, StdioLimits};
+use crate::fs::vfs::{ROOT, Vfs};
+use crate::kernel::answer::Answer;
+use crate::kernel::denials::{Denial, Denials};
 use crate::limits::{Limit, Limits, Statistics};
 use crate::machine::{Machine, Registers, USER_START};
-use crate::process::{PID, Process};
-use crate::random::Random;
-use crate::signal::{Disposition, Info, Pending, SIGNALS, number};
-use crate::space::{Access, AddressSpace, FaultError, SpaceLimits};
-use crate::stdio::{OutputMode, Stdio, StdioLimits};
+use crate::mem::space::{Access, AddressSpace, FaultError, SpaceLimits};
+use crate::state::random::Random;
+use crate::state::tracked::{Slab, Tracked};
 use crate::syscall::Call;
-use crate::threads::Thread;
-use crate::tracked::{Slab, Tracked};
-use crate::vfs::{ROOT, Vfs};
+use crate::task::process::{PID, Process};
+use crate::task::signal::{Disposition, Info, Pending, SIGNALS, number};
+use crate::task::threads::Thread;
 
 pub use restore::Snapshot;
 
@@ -93,7 +99,7 @@ impl Kernel {
         let space = AddressSpace::new(SpaceLimits::of(&limits));
         let unlimited = [u64::MAX; 2];
         let mut resources = [unlimited; 16];
-        resources[3] = [crate::space::STACK_BYTES, u64::MAX];
+        resources[3] = [crate::mem::space::STACK_BYTES, u64::MAX];
         resources[4] = [0, u64::MAX];
         resources[7] = [limits.descriptors as u64; 2];
         resources[8] = [8 << 20; 2];
@@ -238,8 +244,8 @@ impl Kernel {
 
     pub(crate) fn write_clock_page(&self, m: &mut impl Machine) {
         // A program without a vDSO has no such page.
-        let written = m.write_protected(crate::vdso::CLOCK_PAGE, &self.clock.page());
-        debug_assert!(written.is_ok() || self.space.tree.find(crate::vdso::CLOCK_PAGE).is_none());
+        let written = m.write_protected(crate::image::vdso::CLOCK_PAGE, &self.clock.page());
+        debug_assert!(written.is_ok() || self.space.tree.find(crate::image::vdso::CLOCK_PAGE).is_none());
     }
 
     pub(crate) fn thread(&self) -> Option<&Thread> {

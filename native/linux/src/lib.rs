@@ -10,7 +10,7 @@
 //!   | kernel    calls/*: one file a family      schedule: who runs, who waits   |
 //!   |           delivery: signals               exec: ELF, stack, vDSO          |
 //!   +---+-----------+------------+-------------+-----------+----------+---------+
-//!   | space, vma  | threads    | files       | vfs       | clock    | random     |
+//!   | mem         | task       | fs::files   | fs::vfs   | clock    | state      |
 //!   | mappings,   | registers, | descriptors,| tree of   | bases,   | ChaCha20,  |
 //!   | faults,     | waits,     | pipes,epoll,| mounts    | jumps,   | a seed a   |
 //!   | copies      | masks      | readiness   | and /tmp  | vDSO page| request    |
@@ -21,13 +21,13 @@
 //! ```
 //!
 //! # Rules that hold everywhere
-//! - What a guest can write is copied once ([`space::AddressSpace::read`]), then checked, then used. No reference into guest memory.
+//! - What a guest can write is copied once ([`mem::space::AddressSpace::read`]), then checked, then used. No reference into guest memory.
 //! - Every table has a bound ([`limits::Limits`]), and what the host holds for a guest (pipes, texts, files, versions of mapped files)
 //!   is counted in bytes. What a call does at once is bounded ([`bounds`]); what is more goes on behind a look at the deadline.
-//! - An unknown call answers ENOSYS and is counted ([`limits::Statistics::unknown`]); what a guest may not have is noted for the host ([`denials`]); nothing a guest does ends the host.
+//! - An unknown call answers ENOSYS and is counted ([`limits::Statistics::unknown`]); what a guest may not have is noted for the host ([`kernel::denials`]); nothing a guest does ends the host.
 //! - A call that waits keeps no state but how far it has come: when its wait is over it is made again from the same registers
-//!   ([`threads::Retry`]).
-//! - State is cloned for a snapshot and copied back by what was touched ([`tracked`]); [`kernel::Kernel::differences`] names any part
+//!   ([`task::threads::Retry`]).
+//! - State is cloned for a snapshot and copied back by what was touched ([`state::tracked`]); [`kernel::Kernel::differences`] names any part
 //!   that is not as it was.
 //! - No `unsafe`.
 //!
@@ -51,42 +51,21 @@
 //! - Stopping signals (SIGSTOP, SIGTSTP) are ignored: nobody could continue the process.
 #![forbid(unsafe_code)]
 
-pub mod account;
 pub mod action;
-pub mod answer;
-mod audit;
 pub mod bounds;
 pub mod calls;
 pub mod clock;
-mod delivery;
-pub mod denials;
-pub mod elf;
-mod ensure;
 pub mod errno;
-pub mod exec;
-pub mod files;
+pub mod fs;
 #[cfg(test)]
 mod guest_tests;
-pub mod host_file;
+pub mod image;
 pub mod kernel;
 pub mod limits;
 pub mod machine;
-pub mod mock;
-pub mod process;
-pub mod random;
-mod schedule;
-pub mod signal;
-pub mod space;
-pub mod stdio;
-#[cfg(feature = "mutations")]
-pub mod step;
-#[cfg(not(feature = "mutations"))]
-mod step;
+pub mod mem;
+pub mod state;
 pub mod syscall;
+pub mod task;
 #[cfg(test)]
 mod test_rng;
-pub mod threads;
-pub mod tracked;
-pub mod vdso;
-pub mod vfs;
-pub mod vma;

@@ -18,7 +18,7 @@ pub struct Limits {
     /// Most files, directories and links, mounts included.
     pub file_nodes: usize,
     /// Most bytes in pipes, sockets and opened texts of `/proc`. Like all that the host holds for the guest they count against its
-    /// memory as well: see [`crate::account`].
+    /// memory as well: see [`crate::state::account`].
     pub held_bytes: usize,
     /// Most bytes on fd 1 for one request.
     pub output_bytes: usize,

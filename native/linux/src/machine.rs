@@ -2,10 +2,12 @@
 //!
 //! [`Machine`] is all that this crate may ask of the outside: guest memory by guest-virtual address, page mappings, the registers of the
 //! running thread, and one monotonic counter. The KVM crate implements it over page tables and `kvm_run`; the tests implement it over a
-//! `BTreeMap` ([`crate::mock`]).
+//! `BTreeMap` ([`crate::machine::mock`]).
 //!
 //! Rules that hold for every method: an address or length the guest chose never panics; a range is page-aligned and lies below
 //! [`USER_END`] (the personality checked both); the work is bounded by the length asked for.
+
+pub mod mock;
 
 /// Bytes in a page.
 pub const PAGE: u64 = 4096;

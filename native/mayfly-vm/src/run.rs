@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mayfly_linux::action::Action;
+use mayfly_linux::fs::stdio::OutputMode;
 use mayfly_linux::kernel::Kernel;
-use mayfly_linux::stdio::OutputMode;
 use mayfly_pool::{Deadlines, Event, Limits, Mount, Running, Spec, library_mounts};
 use mayfly_vmm::{Alarm, Host};
 

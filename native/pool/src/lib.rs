@@ -8,56 +8,40 @@
 //!                                                              (or the completion first, and then the reset)
 //! ```
 
-mod booting;
-mod busy_poll;
 mod clock;
 mod confined;
-mod deadlines;
-mod deno;
-mod event;
 #[cfg(test)]
 mod injected;
-mod inspect;
-mod instance;
-mod job;
-mod libraries;
-mod machine;
-mod mount;
 mod outcome;
 mod pool;
 mod program;
 mod queue;
-mod restart_budget;
-mod running;
-mod shared;
-mod slice;
+mod sched;
 mod spec;
-mod stats;
-mod supervisor;
-mod trial;
+mod wait;
 mod worker;
 
-pub use mayfly_linux::denials::{Denial, Reason};
+pub use mayfly_linux::kernel::denials::{Denial, Reason};
 pub use mayfly_linux::syscall::name as call_name;
 
 pub use confined::run_confined;
-pub use deadlines::Deadlines;
-pub use deno::deno_spec;
-pub use event::Event;
-#[cfg(feature = "mutations")]
-pub use inspect::LeftOut;
-#[doc(hidden)]
-pub use inspect::Tables;
-pub use instance::{Instance, Traces};
-pub use job::{Completion, Job, MachineState, Reset};
-pub use libraries::library_mounts;
-pub use machine::Guest;
-pub use mount::{Mount, MountError, Source};
 pub use outcome::{Outcome, RequestStats};
 pub use pool::Pool;
+pub use program::guest::Guest;
+#[cfg(feature = "mutations")]
+pub use program::inspect::LeftOut;
+#[doc(hidden)]
+pub use program::inspect::Tables;
+pub use program::instance::{Instance, Traces};
+pub use program::running::Running;
+pub use program::trial::{Trial, time_request, try_out};
 pub use program::{BootReport, Load, Loading, Program, Warmup, WarmupRequest};
 pub use queue::Refused;
-pub use running::Running;
+pub use spec::deno::deno_spec;
+pub use spec::libraries::library_mounts;
+pub use spec::mount::{Mount, MountError, Source};
 pub use spec::{BootError, Limits, Spec};
-pub use stats::PoolStats;
-pub use trial::{Trial, time_request, try_out};
+pub use wait::deadlines::Deadlines;
+pub use wait::event::Event;
+pub use worker::job::{Completion, Job, MachineState, Reset};
+pub use worker::stats::PoolStats;

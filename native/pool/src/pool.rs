@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use mayfly_vmm::monotonic_ns;
 
-use crate::job::{Completion, Job, Reset};
 use crate::program::Program;
 use crate::queue::Refused;
-use crate::shared::{Order, Shared, Timed};
-use crate::stats::PoolStats;
-use crate::supervisor;
+use crate::worker::job::{Completion, Job, Reset};
+use crate::worker::shared::{Order, Shared, Timed};
+use crate::worker::stats::PoolStats;
+use crate::worker::supervisor;
 
 /// Worker threads with a machine for each program in use. Dropping it lets the waiting requests end first.
 #[derive(Debug)]

@@ -1,5 +1,12 @@
 //! A program that was booted, warmed and snapshotted.
 
+pub(crate) mod booting;
+pub(crate) mod guest;
+pub(crate) mod inspect;
+pub(crate) mod instance;
+pub(crate) mod running;
+pub(crate) mod trial;
+
 use std::sync::Arc;
 
 use mayfly_linux::action::Action;
@@ -7,9 +14,9 @@ use mayfly_linux::kernel::{Kernel, Request, Snapshot as KernelSnapshot};
 use mayfly_vmm::Snapshot;
 
 use crate::clock::{ClockSource, fresh_seed};
-use crate::mount::Mount;
-use crate::running::Running;
+use crate::program::running::Running;
 use crate::spec::Limits;
+use crate::spec::mount::Mount;
 
 /// Gives the requests of the warm-up one by one: told the answer to the one before (`None` at first) and its nanoseconds of CPU time. It is
 /// called on the machine's own thread, under that thread's filter: it may compute and allocate, and that is all.

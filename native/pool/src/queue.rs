@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use mayfly_vmm::monotonic_ns;
 
-use crate::busy_poll::{Habit, LONGEST, Polled, busy_poll};
+use crate::wait::busy_poll::{Habit, LONGEST, Polled, busy_poll};
 use flows::{FlowId, Flows};
 
 /// Time after which a worker looks again at jobs that may not run yet.

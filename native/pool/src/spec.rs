@@ -1,10 +1,14 @@
 //! What to run and within which bounds.
 
+pub(crate) mod deno;
+pub(crate) mod libraries;
+pub(crate) mod mount;
+
 use std::fmt;
 
-use mayfly_linux::exec::ExecError;
+use mayfly_linux::kernel::exec::ExecError;
 
-use crate::mount::{Mount, MountError};
+use crate::spec::mount::{Mount, MountError};
 
 /// A program to boot.
 #[derive(Clone, Debug, Default)]

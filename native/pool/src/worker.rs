@@ -1,5 +1,11 @@
 //! One thread of a pool: it takes a job, runs it in its machine of the program, resets the machine.
 
+pub(crate) mod job;
+mod restart_budget;
+pub(crate) mod shared;
+pub(crate) mod stats;
+pub(crate) mod supervisor;
+
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
@@ -7,13 +13,13 @@ use std::sync::Arc;
 use mayfly_vmm::{Alarm, HostResources, monotonic_ns};
 
 use crate::confined::{Listed, confine_vm_thread};
-use crate::instance::Instance;
-use crate::job::{Completion, Job, MachineState, Reset};
 use crate::outcome::{Outcome, RequestStats};
 use crate::program::Program;
+use crate::program::instance::Instance;
 use crate::queue::Work;
-use crate::shared::{Order, Shared, Timed, WorkerSlot};
-use crate::slice::{short_sleep, take_machine_slice};
+use crate::sched::slice::{short_sleep, take_machine_slice};
+use crate::worker::job::{Completion, Job, MachineState, Reset};
+use crate::worker::shared::{Order, Shared, Timed, WorkerSlot};
 
 /// A machine and the list of its resources, which goes first.
 struct Machine<'a> {

@@ -7,11 +7,11 @@
 //! ```
 
 use mayfly_linux::action::Action;
+use mayfly_linux::fs::stdio::OutputMode;
 use mayfly_linux::kernel::Kernel;
 use mayfly_linux::limits::Limits;
-use mayfly_linux::mock::MockMachine;
-use mayfly_linux::stdio::OutputMode;
-use mayfly_linux::step::Step as Restore;
+use mayfly_linux::machine::mock::MockMachine;
+use mayfly_linux::state::step::Step as Restore;
 
 use super::guest::{Guest, LIMITS};
 use super::{Phase, Trace, go, go_on, twice};

@@ -2,13 +2,13 @@
 
 use mayfly_linux::action::Action;
 use mayfly_linux::clock::ClockBase;
-use mayfly_linux::exec::Exec;
-use mayfly_linux::host_file::HostFile;
+use mayfly_linux::fs::host_file::HostFile;
+use mayfly_linux::fs::stdio::OutputMode;
+use mayfly_linux::kernel::exec::Exec;
 use mayfly_linux::kernel::{Config, Kernel, Snapshot};
 use mayfly_linux::limits::Limits;
+use mayfly_linux::machine::mock::MockMachine;
 use mayfly_linux::machine::{Machine, PAGE, SlotId};
-use mayfly_linux::mock::MockMachine;
-use mayfly_linux::stdio::OutputMode;
 use mayfly_linux::syscall::number;
 
 use crate::program::tiny;

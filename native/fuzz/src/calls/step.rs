@@ -1,8 +1,8 @@
 //! One step of a run, as bytes say it.
 
 use mayfly_linux::machine::{PAGE, USER_END};
-use mayfly_linux::process::PID;
 use mayfly_linux::syscall::number;
+use mayfly_linux::task::process::PID;
 
 use super::guest::{AREA_PAGES, PLACE};
 use crate::Input;

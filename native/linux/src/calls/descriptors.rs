@@ -3,10 +3,10 @@
 use super::{Answer, Done, ZERO, value};
 use crate::bounds::CLOSES;
 use crate::errno::Errno;
-use crate::files::{FileKind, O_APPEND, O_NONBLOCK, O_PATH};
+use crate::fs::files::{FileKind, O_APPEND, O_NONBLOCK, O_PATH};
+use crate::fs::vfs::{NodeKind, ProcFile};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
-use crate::vfs::{NodeKind, ProcFile};
 
 /// `O_LARGEFILE`, which F_GETFL shows for every opened path.
 const O_LARGEFILE: u32 = 0o100_000;
@@ -144,7 +144,7 @@ impl Kernel {
             5 | 36 => self.space.write(m, argument, &2_u16.to_le_bytes()).and(ZERO),
             6 | 7 | 37 | 38 => ZERO,
             1031 | 1032 if matches!(self.files.file(file).map(|f| &f.kind), Some(FileKind::Stream(s)) if !s.socket) => {
-                value(crate::files::STREAM_BYTES as u64)
+                value(crate::fs::files::STREAM_BYTES as u64)
             }
             1031 | 1032 => Err(Errno::EBADF),
             _ => Err(Errno::EINVAL),

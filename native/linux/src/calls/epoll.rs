@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::events::Timeout;
 use super::{Answer, Done, ZERO, value};
 use crate::errno::Errno;
-use crate::files::{FileKind, event};
+use crate::fs::files::{FileKind, event};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
-use crate::threads::Retry;
+use crate::task::threads::Retry;
 
 /// Most events that one call reports.
 const EVENTS_MAX: u64 = 1024;

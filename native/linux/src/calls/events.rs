@@ -2,10 +2,10 @@
 
 use super::{Answer, Done, ZERO, value};
 use crate::errno::Errno;
-use crate::files::{FileKind, O_NONBLOCK, event};
+use crate::fs::files::{FileKind, O_NONBLOCK, event};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
-use crate::threads::{Retry, WaitFor};
+use crate::task::threads::{Retry, WaitFor};
 
 /// `O_CLOEXEC`, which all kinds of files share.
 const CLOEXEC: u64 = 0o200_0000;

@@ -4,7 +4,7 @@ use super::{Answer, Done, ZERO, value};
 use crate::errno::Errno;
 use crate::kernel::Kernel;
 use crate::machine::Machine;
-use crate::threads::{Retry, Wait, WaitFor};
+use crate::task::threads::{Retry, Wait, WaitFor};
 
 const WAIT: u64 = 0;
 const WAKE: u64 = 1;

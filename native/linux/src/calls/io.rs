@@ -3,15 +3,15 @@
 use super::{Answer, Done, ZERO, value};
 use crate::action::{Action, Stop};
 use crate::errno::Errno;
-use crate::files::{FileKind, O_APPEND, event};
+use crate::fs::files::{FileKind, O_APPEND, event};
+use crate::fs::stdio::Written;
+use crate::fs::vfs::Device;
 use crate::kernel::Kernel;
 use crate::limits::Limit;
 use crate::machine::Machine;
-use crate::process::{PID, UID};
-use crate::signal::{Info, number::SIGPIPE};
-use crate::stdio::Written;
-use crate::threads::WaitFor;
-use crate::vfs::Device;
+use crate::task::process::{PID, UID};
+use crate::task::signal::{Info, number::SIGPIPE};
+use crate::task::threads::WaitFor;
 
 /// Bytes that a call moves at once where nothing else bounds it.
 const CHUNK: usize = 1 << 16;

@@ -1,16 +1,16 @@
 //! `mmap` and its family.
 
 use super::{Answer, ZERO, value};
-use crate::account;
 use crate::bounds;
 use crate::errno::Errno;
-use crate::files::FileKind;
-use crate::host_file::HostFile;
+use crate::fs::files::FileKind;
+use crate::fs::host_file::HostFile;
+use crate::fs::vfs::NodeKind;
 use crate::kernel::Kernel;
 use crate::machine::{Machine, PAGE, PageState, Protection};
-use crate::space::{Place, Wanted};
-use crate::vfs::NodeKind;
-use crate::vma::{Mapping, Purpose, Source};
+use crate::mem::space::{Place, Wanted};
+use crate::mem::vma::{Mapping, Purpose, Source};
+use crate::state::account;
 
 const MAP_SHARED: u64 = 1;
 const MAP_TYPE: u64 = 0xf;
@@ -72,7 +72,7 @@ impl Kernel {
         let open = self.files.file(self.files.get(fd)?).ok_or(Errno::EBADF)?;
         let node = match open.kind {
             FileKind::Regular { node, .. } => node,
-            FileKind::Device(crate::vfs::Device::Zero) => return Ok(Source::Anonymous),
+            FileKind::Device(crate::fs::vfs::Device::Zero) => return Ok(Source::Anonymous),
             _ => return Err(Errno::ENODEV),
         };
         // No byte of a file lies at or behind `i64::MAX`. Offsets within a mapping never overflow then.

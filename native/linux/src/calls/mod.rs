@@ -20,13 +20,13 @@ mod time;
 mod vectors;
 
 use crate::action::Stop;
-use crate::answer::{Answer, Done};
 use crate::errno::Errno;
 use crate::kernel::Kernel;
+use crate::kernel::answer::{Answer, Done};
 use crate::machine::Machine;
-use crate::process::{PID, UID};
 use crate::syscall::{Call, number};
-use crate::threads::{Retry, WaitFor};
+use crate::task::process::{PID, UID};
+use crate::task::threads::{Retry, WaitFor};
 
 /// A plain result.
 fn value(result: impl Into<u64>) -> Answer {

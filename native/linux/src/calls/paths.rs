@@ -3,10 +3,10 @@
 use super::{Answer, Done, ZERO, value};
 use crate::bounds::LISTING;
 use crate::errno::Errno;
-use crate::files::{FileKind, O_PATH};
+use crate::fs::files::{FileKind, O_PATH};
+use crate::fs::vfs::{Found, NewNode, Node, NodeKind, PATH_MAX};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
-use crate::vfs::{Found, NewNode, Node, NodeKind, PATH_MAX};
 
 /// `AT_FDCWD`.
 pub(super) const CURRENT: u64 = -100_i64 as u64;

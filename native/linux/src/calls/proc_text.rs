@@ -1,10 +1,10 @@
 //! The text of the files under `/proc` and `/sys`.
 
 use crate::bounds::MAPPINGS;
+use crate::fs::vfs::ProcFile;
 use crate::kernel::Kernel;
 use crate::machine::{Machine, PAGE};
-use crate::process::{PID, UID};
-use crate::vfs::ProcFile;
+use crate::task::process::{PID, UID};
 
 /// The kernel release that guests see: old enough to promise little, new enough for every libc.
 pub(super) const RELEASE: &str = "6.1.0-mayfly";

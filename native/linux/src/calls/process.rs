@@ -4,7 +4,7 @@ use super::{Answer, ZERO, value};
 use crate::errno::Errno;
 use crate::kernel::Kernel;
 use crate::machine::{Machine, PAGE, USER_END};
-use crate::process::{PID, UID};
+use crate::task::process::{PID, UID};
 
 impl Kernel {
     /// Whether an id names a thread of the process; 0 names the caller.

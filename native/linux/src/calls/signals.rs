@@ -4,9 +4,9 @@ use super::{Answer, Call, Done, ZERO, number, value};
 use crate::errno::Errno;
 use crate::kernel::Kernel;
 use crate::machine::{Machine, USER_END};
-use crate::process::{PID, UID};
-use crate::signal::{AltStack, Disposition, INFO_BYTES, Info, SIGNALS, UNBLOCKABLE, bit};
-use crate::threads::{Retry, WaitFor};
+use crate::task::process::{PID, UID};
+use crate::task::signal::{AltStack, Disposition, INFO_BYTES, Info, SIGNALS, UNBLOCKABLE, bit};
+use crate::task::threads::{Retry, WaitFor};
 
 /// Length of a signal set, in bytes.
 const SET_BYTES: u64 = 8;

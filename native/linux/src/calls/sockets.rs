@@ -3,7 +3,7 @@
 use super::vectors::Part;
 use super::{Answer, Done, ZERO, value};
 use crate::errno::Errno;
-use crate::files::{FileKind, O_NONBLOCK, event};
+use crate::fs::files::{FileKind, O_NONBLOCK, event};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
 

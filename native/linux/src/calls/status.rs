@@ -1,10 +1,10 @@
 //! `struct stat` and `struct statx`.
 
 use crate::errno::Errno;
-use crate::files::FileKind;
+use crate::fs::files::FileKind;
+use crate::fs::vfs::NodeKind;
 use crate::kernel::Kernel;
-use crate::process::UID;
-use crate::vfs::NodeKind;
+use crate::task::process::UID;
 
 /// What `stat` tells of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

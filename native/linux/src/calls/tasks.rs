@@ -7,8 +7,8 @@ use crate::action::Stop;
 use crate::errno::Errno;
 use crate::kernel::Kernel;
 use crate::machine::{Machine, USER_END};
-use crate::signal::AltStack;
-use crate::threads::Thread;
+use crate::task::signal::AltStack;
+use crate::task::threads::Thread;
 
 const CLONE_VM: u64 = 0x100;
 const CLONE_SIGHAND: u64 = 0x800;

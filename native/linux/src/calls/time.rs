@@ -4,7 +4,7 @@ use super::{Answer, Call, Done, ZERO, number, value};
 use crate::errno::Errno;
 use crate::kernel::Kernel;
 use crate::machine::Machine;
-use crate::threads::{Retry, WaitFor};
+use crate::task::threads::{Retry, WaitFor};
 
 /// Nanoseconds in a second.
 const SECOND: u64 = 1_000_000_000;

@@ -3,10 +3,10 @@
 use super::{Answer, Done, value};
 use crate::bounds::{Piece, RANDOM_WEIGHT};
 use crate::errno::Errno;
-use crate::files::{FileKind, event};
+use crate::fs::files::{FileKind, event};
+use crate::fs::vfs::Device;
 use crate::kernel::Kernel;
 use crate::machine::{Machine, USER_END};
-use crate::vfs::Device;
 
 /// Most parts of a vector.
 const PARTS_MAX: u64 = 1024;

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::action::Stop;
-use crate::signal::bit;
-use crate::signal::number::SIGALRM;
+use crate::task::signal::bit;
+use crate::task::signal::number::SIGALRM;
 
 const SECOND: u64 = 1_000_000_000;
 

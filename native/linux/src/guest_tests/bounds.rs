@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::bounds;
-use crate::files::event;
+use crate::fs::files::event;
 use crate::syscall::Call;
 
 const MIB: u64 = 1 << 20;
@@ -226,7 +226,7 @@ fn nothing_comes_between_the_pieces_of_a_call() {
     let calls = guest.kernel.statistics.calls;
     guest.act_once(number::read, [zero, at, 2 * MIB, 0, 0, 0]);
     let instruction = guest.machine.registers().rip;
-    let info = crate::signal::Info::sent(10, 0, 100, 0);
+    let info = crate::task::signal::Info::sent(10, 0, 100, 0);
     guest.kernel.send(None, info);
     for _ in 0..3 {
         assert_eq!(guest.kernel.preempt(&mut guest.machine), Action::Resume);

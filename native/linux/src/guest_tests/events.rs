@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::errno::Errno;
-use crate::files::event;
+use crate::fs::files::event;
 
 fn error(errno: Errno) -> i64 {
     errno.as_result().cast_signed()

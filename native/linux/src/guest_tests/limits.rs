@@ -264,7 +264,7 @@ fn only_so_many_kinds_of_refusals_are_told_apart() {
         guest.call(5000 + n % 50, [0; 6]);
     }
     let denied = denied(&mut guest);
-    assert_eq!(denied.len(), crate::denials::KINDS_MAX);
+    assert_eq!(denied.len(), crate::kernel::denials::KINDS_MAX);
     assert!(denied.iter().all(|&(_, times)| times == 2), "{denied:?}");
 }
 

@@ -13,14 +13,14 @@ mod threads;
 
 use crate::action::Action;
 use crate::clock::ClockBase;
-use crate::elf::tests::tiny;
-use crate::exec::Exec;
-use crate::host_file::HostFile;
+use crate::fs::host_file::HostFile;
+use crate::fs::stdio::OutputMode;
+use crate::image::elf::tests::tiny;
+use crate::kernel::exec::Exec;
 use crate::kernel::{Config, Kernel};
 use crate::limits::Limits;
+use crate::machine::mock::MockMachine;
 use crate::machine::{Machine, PAGE, Registers};
-use crate::mock::MockMachine;
-use crate::stdio::OutputMode;
 use crate::syscall::number;
 
 /// One tick is one nanosecond here.
@@ -170,5 +170,5 @@ fn exec_lays_out_the_stack_as_the_abi_wants() {
     assert_eq!(guest.get(words[4]), *b"NAME=value\0");
     // The tail of the last page from the file is zero, not the file's next bytes.
     assert_eq!(guest.get(0x41_0000 + 16), [0; 64]);
-    assert_eq!(guest.get(crate::vdso::IMAGE), *b"\x7fELF");
+    assert_eq!(guest.get(crate::image::vdso::IMAGE), *b"\x7fELF");
 }

@@ -93,7 +93,7 @@ fn the_monotonic_clock_carries_on_from_the_snapshot_and_realtime_is_the_hosts() 
     assert_eq!(seconds, CLOCK.realtime / 1_000_000_000);
     // The clock page says the same.
     assert_eq!(
-        guest.get(crate::vdso::CLOCK_PAGE + 8),
+        guest.get(crate::image::vdso::CLOCK_PAGE + 8),
         later.realtime.to_le_bytes()
     );
 }

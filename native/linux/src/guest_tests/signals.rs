@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::action::Stop;
-use crate::signal::{FIXED_FLAGS, FRAME_BYTES, bit};
+use crate::task::signal::{FIXED_FLAGS, FRAME_BYTES, bit};
 
 const HANDLER: u64 = 0x40_0100;
 const RESTORER: u64 = 0x40_0200;
@@ -40,7 +40,7 @@ fn a_handler_starts_with_the_frame_and_its_return_restores_everything() {
     let mut image = Vec::new();
     guest.machine.save_vector_state(&mut image);
     assert_eq!(
-        guest.act(number::kill, [crate::process::PID as u64, 10, 0, 0, 0, 0]),
+        guest.act(number::kill, [crate::task::process::PID as u64, 10, 0, 0, 0, 0]),
         Action::Resume
     );
     let inside = guest.machine.registers();
@@ -59,7 +59,7 @@ fn a_handler_starts_with_the_frame_and_its_return_restores_everything() {
     let after = guest.machine.registers();
     let syscall = Registers {
         rax: 0,
-        rdi: crate::process::PID as u64,
+        rdi: crate::task::process::PID as u64,
         rsi: 10,
         rdx: 0,
         r10: 0,
@@ -148,7 +148,7 @@ fn a_stack_that_cannot_hold_the_frame_kills() {
         handle(&mut guest, 10, 0, 0);
         let registers = guest.machine.registers();
         guest.machine.set_registers(&Registers { rsp, ..registers });
-        let action = guest.act(number::kill, [crate::process::PID as u64, 10, 0, 0, 0, 0]);
+        let action = guest.act(number::kill, [crate::task::process::PID as u64, 10, 0, 0, 0, 0]);
         assert_eq!(action, Action::Stop(Stop::Signal(11)), "{rsp:x}");
     }
 }
@@ -189,7 +189,7 @@ fn a_forged_frame_gives_no_more_than_user_flags_and_user_addresses() {
 #[test]
 fn a_blocked_signal_waits_and_an_ignored_one_is_gone() {
     let mut guest = Guest::new();
-    let pid = crate::process::PID as u64;
+    let pid = crate::task::process::PID as u64;
     guest.put(guest.scratch, &bit(15).to_le_bytes());
     guest.call(number::rt_sigprocmask, [0, guest.scratch, 0, 8, 0, 0]);
     assert_eq!(guest.act(number::kill, [pid, 15, 0, 0, 0, 0]), Action::Resume);

@@ -1,11 +1,11 @@
-//! What the kernel's state takes of the host: see [`crate::account`].
+//! What the kernel's state takes of the host: see [`crate::state::account`].
 
 use super::Kernel;
-use crate::answer::Answer;
 use crate::errno::Errno;
+use crate::kernel::answer::Answer;
 use crate::machine::{Machine, PAGE};
 use crate::syscall::Call;
-use crate::threads::{Retry, Thread, Wait, WaitFor};
+use crate::task::threads::{Retry, Thread, Wait, WaitFor};
 
 impl Kernel {
     /// Bytes of the host that all tables take.

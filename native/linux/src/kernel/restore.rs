@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use super::Kernel;
-use crate::step::Step;
+use crate::state::step::Step;
 
 /// The state of a kernel at an instant.
 #[derive(Clone, Debug)]

@@ -4,11 +4,11 @@ mod counted;
 
 use mayfly_linux::action::Action;
 use mayfly_linux::clock::ClockBase;
+use mayfly_linux::fs::stdio::OutputMode;
 use mayfly_linux::kernel::{Config, Kernel, Snapshot};
 use mayfly_linux::limits::Limits;
+use mayfly_linux::machine::mock::MockMachine;
 use mayfly_linux::machine::{Machine, PAGE, Registers};
-use mayfly_linux::mock::MockMachine;
-use mayfly_linux::stdio::OutputMode;
 use mayfly_linux::syscall::number as n;
 
 /// The guest's memory.

@@ -7,8 +7,8 @@ use mayfly_vmm::{Error, Host, thread_cpu_ns};
 use mayfly_wire::{HEAD_BYTES, Head, Kind};
 
 use super::FILE_READ;
-use crate::instance::Instance;
-use crate::slice::TimeSlice;
+use crate::program::instance::Instance;
+use crate::sched::slice::TimeSlice;
 use crate::{
     Completion, Job, Limits, MachineState, Mount, Outcome, Pool, Program, Reset, Spec, WarmupRequest,
 };

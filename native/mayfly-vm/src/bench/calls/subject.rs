@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use mayfly_linux::action::Action;
 use mayfly_linux::clock::ClockBase;
-use mayfly_linux::host_file::HostFile;
+use mayfly_linux::fs::host_file::HostFile;
+use mayfly_linux::fs::stdio::OutputMode;
 use mayfly_linux::kernel::{self, Config, Kernel};
 use mayfly_linux::limits::Limits;
 use mayfly_linux::machine::{Machine, PAGE, Registers};
-use mayfly_linux::stdio::OutputMode;
 use mayfly_linux::syscall::number;
 use mayfly_pool::Guest;
 use mayfly_vmm::{Alarm, Exit, Host, Vm, thread_cpu_ns};

@@ -232,7 +232,7 @@ fn process() {
     info[2..4].copy_from_slice(&words::<2>(Place::Pending));
     let mut limits: [u64; 2] = words(Place::ResourceLimits);
     limits.sort_unstable();
-    let pid = mayfly_linux::process::PID as u64;
+    let pid = mayfly_linux::task::process::PID as u64;
     // SAFETY: each call reads the structure that it is given. The handler is never called: its signal is not sent.
     unsafe {
         must(

@@ -1,0 +1,6 @@
+//! Files: descriptors and what they refer to, the tree of names, what the host lends.
+
+pub mod files;
+pub mod host_file;
+pub mod stdio;
+pub mod vfs;

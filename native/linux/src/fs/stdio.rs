@@ -1,0 +1,179 @@
+//! The guest's three standard streams: bytes that the host pushed in, bytes that wait for the host.
+
+use mayfly_wire::{FrameError, Kind, Limits, Progress, progress};
+
+/// How the bytes on fd 1 are judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputMode {
+    /// As they come: a program that a person started.
+    Stream,
+    /// As one frame for each request, within these limits.
+    Framed(Limits),
+}
+
+/// Bounds on the streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StdioLimits {
+    /// Most bytes on fd 1 that may wait for the host.
+    pub output: usize,
+    /// Most bytes on fd 2 that are kept; the rest is counted and dropped.
+    pub log: usize,
+}
+
+/// What became of bytes written to fd 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// They wait; more must come before the host cares.
+    Waiting,
+    /// The host should fetch them now.
+    Ready,
+    /// They are not a frame.
+    Broken(FrameError),
+    /// More than the limit.
+    TooMuch,
+}
+
+/// The standard streams' state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stdio {
+    mode: OutputMode,
+    limits: StdioLimits,
+    input: Vec<u8>,
+    /// Bytes of `input` that were read.
+    consumed: usize,
+    /// No more input will come: a read at its end gives 0.
+    pub ended: bool,
+    output: Vec<u8>,
+    log: Vec<u8>,
+    /// Bytes on fd 2 that were not kept.
+    pub log_dropped: u64,
+}
+
+impl StdioLimits {
+    /// Those of a guest.
+    #[must_use]
+    pub fn of(limits: &crate::limits::Limits) -> Self {
+        Self {
+            output: limits.output_bytes,
+            log: limits.log_bytes,
+        }
+    }
+}
+
+impl Stdio {
+    /// Empty streams.
+    #[must_use]
+    pub fn new(mode: OutputMode, limits: StdioLimits) -> Self {
+        Self {
+            mode,
+            limits,
+            input: Vec::new(),
+            consumed: 0,
+            ended: false,
+            output: Vec::new(),
+            log: Vec::new(),
+            log_dropped: 0,
+        }
+    }
+
+    /// Sets other bounds, and another way to judge fd 1.
+    pub fn set_limits(&mut self, mode: OutputMode, limits: StdioLimits) {
+        (self.mode, self.limits) = (mode, limits);
+    }
+
+    /// Adds bytes for the guest to read on fd 0.
+    pub fn push_input(&mut self, mut bytes: Vec<u8>) {
+        if self.unread() == 0 {
+            self.input = bytes;
+        } else {
+            self.input.drain(..self.consumed);
+            self.input.append(&mut bytes);
+        }
+        self.consumed = 0;
+    }
+
+    /// Bytes on fd 0 that wait for the guest.
+    #[must_use]
+    pub fn unread(&self) -> usize {
+        self.input.len() - self.consumed
+    }
+
+    /// The next bytes on fd 0, at most `limit`.
+    #[must_use]
+    pub fn peek(&self, limit: usize) -> &[u8] {
+        let rest = &self.input[self.consumed..];
+        &rest[..rest.len().min(limit)]
+    }
+
+    /// Takes bytes that [`Stdio::peek`] gave.
+    pub fn consume(&mut self, count: usize) {
+        self.consumed = (self.consumed + count).min(self.input.len());
+        if self.unread() == 0 {
+            (self.input, self.consumed) = (Vec::new(), 0);
+        }
+    }
+
+    /// Takes what the guest wrote to fd 1.
+    pub fn write(&mut self, bytes: &[u8]) -> Written {
+        if self.output.len() + bytes.len() > self.limits.output {
+            return Written::TooMuch;
+        }
+        self.output.extend_from_slice(bytes);
+        match self.mode {
+            OutputMode::Stream => Written::Ready,
+            OutputMode::Framed(limits) => match progress(&self.output, Kind::Response, limits) {
+                Ok(Progress::Whole(_)) => Written::Ready,
+                Ok(Progress::Parts(_, missing)) => {
+                    // At once, or the bytes would be moved as they grow. Memory that nothing is written to is none.
+                    self.output.reserve_exact(missing);
+                    Written::Waiting
+                }
+                Ok(Progress::Head(_)) => Written::Waiting,
+                // A length over its limit is told as soon as the head is there.
+                Err(FrameError::Header(_) | FrameError::Body(_)) => Written::TooMuch,
+                Err(error) => Written::Broken(error),
+            },
+        }
+    }
+
+    /// Takes what the guest wrote to fd 2.
+    pub fn write_log(&mut self, bytes: &[u8]) {
+        let kept = bytes.len().min(self.limits.log.saturating_sub(self.log.len()));
+        self.log.extend_from_slice(&bytes[..kept]);
+        self.log_dropped += (bytes.len() - kept) as u64;
+    }
+
+    /// Takes the bytes that wait on fd 1.
+    pub fn take_output(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.output)
+    }
+
+    /// Takes the bytes that wait on fd 2.
+    pub fn take_log(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.log)
+    }
+
+    /// Checks the limits.
+    pub(crate) fn audit(&self) -> Result<(), String> {
+        let (output, log) = (self.output.len(), self.log.len());
+        let within = output <= self.limits.output && log <= self.limits.log;
+        crate::state::ensure::ensure(within && self.consumed <= self.input.len(), || {
+            format!(
+                "{output} bytes of output and {log} of log wait, wanted at most {:?}",
+                self.limits
+            )
+        })
+    }
+
+    /// Whether bytes wait on fd 1 or 2.
+    #[must_use]
+    pub fn has_output(&self) -> bool {
+        !self.output.is_empty() || !self.log.is_empty()
+    }
+
+    /// Whether every byte on fd 1 is for a person, not in frames.
+    #[must_use]
+    pub fn is_stream(&self) -> bool {
+        self.mode == OutputMode::Stream
+    }
+}

@@ -1,0 +1,4 @@
+//! What is laid into memory when a program starts.
+
+pub mod elf;
+pub mod vdso;

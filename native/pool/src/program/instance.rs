@@ -1,0 +1,206 @@
+//! A fork of a program, and the requests that it answers one after another.
+
+use std::sync::Arc;
+
+use mayfly_linux::action::{Action, Stop};
+use mayfly_linux::kernel::denials::Denial;
+use mayfly_linux::limits::Limit;
+use mayfly_vmm::{Alarm, Error, HostResources, ResetReport, Survival, monotonic_ns};
+
+use crate::outcome::Outcome;
+use crate::program::guest::Guest;
+use crate::program::running::Running;
+use crate::program::{Program, begin_request};
+use crate::wait::deadlines::Deadlines;
+use crate::wait::event::Event;
+
+/// Bytes of kernel state in a request behind which the allocator is to give back what it keeps of them: it would keep most, for the
+/// next that asks.
+const TRIMMED: u64 = 2 << 20;
+
+/// A machine of its own for one request at a time. Bound to the thread of its alarm.
+#[derive(Debug)]
+pub struct Instance {
+    pub(crate) program: Arc<Program>,
+    pub(crate) running: Running,
+}
+
+/// What a request left beside its outcome and its times.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Traces {
+    /// What it wrote to fd 2, up to the limit.
+    pub log: Vec<u8>,
+    /// Bytes of it that were over the limit.
+    pub log_dropped: u64,
+    /// System calls that it was refused.
+    pub denials: Vec<Denial>,
+}
+
+/// A request that ran: its machine is as it left it.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// An error means that the machine is lost.
+    pub outcome: mayfly_vmm::Result<Outcome>,
+    pub traces: Traces,
+    pub run_ns: u64,
+    pub exits: u64,
+    /// Until when a program that keeps its state may take to settle.
+    pub settles_until: u64,
+}
+
+impl Instance {
+    /// Forks the program.
+    pub fn new(program: &Arc<Program>) -> mayfly_vmm::Result<Instance> {
+        let guest = Guest::new(program.machine.fork()?);
+        Ok(Instance {
+            program: program.clone(),
+            running: Running::new(guest, program.fresh_kernel()),
+        })
+    }
+
+    /// What it holds of the host.
+    pub(crate) fn host_resources(&mut self) -> HostResources {
+        HostResources::of_machine(self.running.guest.vm())
+    }
+
+    /// The program that it forks.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// Runs the request to its frame or its end, at most to `deadline` ([`monotonic_ns`]) and for as long as its program may
+    /// have a CPU. An error means that the machine is lost. Afterwards the instance is to be reset, or settled if it keeps its
+    /// state.
+    pub fn handle(
+        &mut self,
+        frame: Vec<u8>,
+        alarm: &mut Alarm,
+        deadline: u64,
+    ) -> mayfly_vmm::Result<Outcome> {
+        let deadlines = Deadlines::with_cpu(deadline, self.program.cpu_ns);
+        let action = begin_request(&mut self.running, self.program.clock, frame)?;
+        match self.running.run(action, alarm, deadlines) {
+            Ok(Event::Deadline) => Ok(Outcome::Timeout),
+            Ok(Event::CpuDeadline) => Ok(Outcome::CpuOver),
+            Ok(Event::Action(action)) => Ok(self.outcome(action)),
+            Err(Error::OutOfMemory { .. }) => Ok(Outcome::OutOfMemory),
+            Err(e) => Err(e),
+        }
+    }
+
+    fn outcome(&mut self, action: Action) -> Outcome {
+        match action {
+            Action::Frame => Outcome::Answered(self.running.kernel.take_output()),
+            Action::Idle { .. } | Action::Wait { .. } | Action::Deadlock => Outcome::Stuck,
+            Action::Stop(Stop::Exit(status)) => Outcome::Exited(status.into()),
+            Action::Stop(Stop::Signal(signal)) => Outcome::Killed(signal as i32),
+            Action::Stop(Stop::OutOfMemory) => Outcome::OutOfMemory,
+            Action::Stop(Stop::Limit(Limit::Output)) => Outcome::OutputOver,
+            Action::Stop(Stop::Limit(Limit::Calls)) => Outcome::CallsOver,
+            Action::Stop(Stop::BadFrame(e)) => Outcome::Misbehaved(format!("wrote no frame: {e}")),
+            Action::Stop(Stop::Exception { vector }) => Outcome::Failed(format!("exception {vector}")),
+            Action::Resume | Action::Output => {
+                Outcome::Failed(format!("the personality asked for {action:?}"))
+            }
+        }
+    }
+
+    /// What the request left, to be taken before the reset.
+    pub fn take_traces(&mut self) -> Traces {
+        let kernel = &mut self.running.kernel;
+        Traces {
+            log: kernel.take_log(),
+            log_dropped: kernel.take_log_dropped(),
+            denials: kernel.take_denials(),
+        }
+    }
+
+    /// Times that the guest left ring 3 so far.
+    pub fn exits(&self) -> u64 {
+        self.running.exits
+    }
+
+    /// Puts machine and kernel back to the snapshot.
+    pub fn reset(&mut self) -> mayfly_vmm::Result<ResetReport> {
+        let held = self.running.kernel.take_most_held();
+        self.running.kernel.restore(&self.program.kernel);
+        if held.saturating_sub(self.running.kernel.held()) > TRIMMED {
+            // SAFETY: the call takes a number, and the allocator's own locks.
+            unsafe { libc::malloc_trim(0) };
+        }
+        self.running.guest.vm().reset()
+    }
+
+    /// Instead of a reset, for programs that keep their state: lets the program go on until it waits for the next request.
+    /// False when it does not get there: then only a reset helps.
+    pub fn settle(&mut self, alarm: &mut Alarm, deadline: u64) -> mayfly_vmm::Result<bool> {
+        let event = self.running.run(Action::Resume, alarm, Deadlines::at(deadline));
+        match event {
+            Ok(Event::Action(Action::Idle { .. })) => Ok(true),
+            Ok(_) => Ok(false),
+            Err(e) => match e.survival() {
+                Survival::Continue | Survival::Reset => Ok(false),
+                Survival::Discard => Err(e),
+            },
+        }
+    }
+
+    /// After a reset: compares every byte and all state with the snapshot. Slow.
+    pub fn check(&mut self) -> mayfly_vmm::Result<()> {
+        let differences = self.running.kernel.differences(&self.program.kernel);
+        if !differences.is_empty() {
+            return Err(Error::Impure {
+                what: format!("the kernel's {} differ", differences.join(", ")),
+            });
+        }
+        self.running.guest.vm().check()
+    }
+
+    /// Runs the rehearsed frame of the warm-up once and resets, so that the first real request finds its pages. Failures count as
+    /// those of a request would: the instance is clean afterwards or an error is returned.
+    pub(crate) fn rehearse(&mut self, alarm: &mut Alarm) -> mayfly_vmm::Result<()> {
+        let Some(frame) = self.program.sample.clone() else {
+            return Ok(());
+        };
+        let deadline = monotonic_ns() + 1_000_000_000;
+        self.handle(frame, alarm, deadline)?;
+        self.reset().map(drop)
+    }
+
+    /// Runs a request, with its times. [`Instance::clean`] follows unless the machine is lost, and then [`Instance::rest`].
+    pub(crate) fn run(&mut self, frame: Vec<u8>, alarm: &mut Alarm, timeout_ns: u64) -> Ran {
+        let exits = self.exits();
+        let begin = monotonic_ns();
+        let deadline = begin.saturating_add(timeout_ns);
+        let outcome = self.handle(frame, alarm, deadline);
+        let ended = monotonic_ns();
+        Ran {
+            outcome,
+            traces: self.take_traces(),
+            run_ns: ended - begin,
+            exits: self.exits() - exits,
+            settles_until: deadline.max(ended + 100_000_000),
+        }
+    }
+
+    /// Readies the machine for the next request, and gives the pages that were put back: resets it, or with a time lets the program
+    /// settle until then. An error means that it is lost.
+    pub(crate) fn clean(&mut self, alarm: &mut Alarm, settles_until: Option<u64>) -> mayfly_vmm::Result<u64> {
+        #[cfg(test)]
+        if crate::injected::fails_reset() {
+            return Err(Error::Impure {
+                what: "it was injected".into(),
+            });
+        }
+        match settles_until.map(|until| self.settle(alarm, until)) {
+            Some(Ok(true)) => Ok(0),
+            Some(Err(e)) => Err(e),
+            Some(Ok(false)) | None => self.reset().map(|report| report.pages),
+        }
+    }
+
+    /// After a request and its reset, which may be long itself: the thread's slice is as usual again.
+    pub(crate) fn rest(&mut self) {
+        self.running.slice.restore();
+    }
+}

@@ -1,0 +1,178 @@
+//! A program that runs: the loop between machine and personality.
+
+use std::sync::Arc;
+
+use mayfly_linux::action::Action;
+use mayfly_linux::fs::stdio::OutputMode;
+use mayfly_linux::kernel::exec::Exec;
+use mayfly_linux::kernel::{Config, Kernel};
+use mayfly_linux::machine::Machine;
+use mayfly_linux::syscall::number;
+use mayfly_vmm::{Alarm, Error, Exit, Host, Vm};
+
+use crate::clock::{ClockSource, fresh_seed};
+use crate::program::guest::Guest;
+use crate::sched::slice::TimeSlice;
+use crate::spec::mount::mount_all;
+use crate::spec::{BootError, Limits, Spec};
+use crate::wait::deadlines::Deadlines;
+use crate::wait::event::Event;
+
+/// Vector and error code of a fetch from a page that is not there.
+const PAGE_FAULT: u8 = 14;
+const FETCH_BY_USER: u64 = 0x14;
+
+/// A called system call, told to the trace before it is answered: thread-independent number and arguments.
+pub type Trace = fn(number: u64, arguments: [u64; 6], kernel: &Kernel);
+
+/// A machine and the kernel that answers it.
+#[derive(Debug)]
+pub struct Running {
+    /// The machine.
+    pub guest: Guest,
+    /// The personality.
+    pub kernel: Kernel,
+    /// Told every system call.
+    pub trace: Option<Trace>,
+    /// Times that the guest left ring 3.
+    pub exits: u64,
+    /// Times that it asked for random bytes.
+    pub seedings: u64,
+    pub(crate) slice: TimeSlice,
+}
+
+impl Running {
+    /// Makes a machine, mounts the files and loads the program. With `jump`, waiting costs no real time.
+    pub fn start(
+        host: &Arc<Host>,
+        spec: &Spec,
+        output: OutputMode,
+        jump: bool,
+    ) -> Result<Running, BootError> {
+        let limits = guest_limits(output, &spec.limits);
+        let clock = ClockSource::new(host, spec.clock_grain_ns)?.now();
+        let seed = fresh_seed().map_err(|source| mayfly_vmm::Error::Host {
+            attempt: "draw random bytes",
+            source,
+        })?;
+        let mut kernel = Kernel::new(&Config {
+            limits,
+            output,
+            clock,
+            seed,
+            jump_when_idle: jump,
+        });
+        let mut vm = Vm::new(host, spec.limits.memory_bytes)?;
+        if spec.clock_grain_ns > 1 {
+            vm.trap_counter();
+        }
+        let mut guest = Guest::new(vm);
+        mount_all(&spec.mounts, guest.vm(), kernel.vfs_mut())?;
+        if let Some(path) = &spec.writable {
+            kernel.vfs_mut().mount_writable(path);
+        }
+        if !spec.folder.is_empty() {
+            kernel.vfs_mut().mount_directory(&spec.folder);
+            let ended = |e| BootError::Ended {
+                what: format!("has no working directory: {e:?}"),
+                log: String::new(),
+            };
+            kernel.set_folder(&spec.folder).map_err(ended)?;
+        }
+        let (hwcap, fsgsbase) = host.program_features();
+        let exec = Exec {
+            path: spec.path.clone(),
+            arguments: spec.arguments.clone(),
+            environment: spec.environment.clone(),
+            hwcap: hwcap.into(),
+            hwcap2: u64::from(fsgsbase) << 1,
+        };
+        kernel.exec(&mut guest, &exec).map_err(BootError::Exec)?;
+        match guest.take_error() {
+            Some(e) => Err(e.into()),
+            None => Ok(Running::new(guest, kernel)),
+        }
+    }
+
+    /// A machine and its kernel, which are in the same state.
+    pub(crate) fn new(guest: Guest, kernel: Kernel) -> Running {
+        Running {
+            guest,
+            kernel,
+            trace: None,
+            exits: 0,
+            seedings: 0,
+            slice: TimeSlice::default(),
+        }
+    }
+
+    /// Does what `action` says and runs the program until the personality wants something of the host, or a deadline passes.
+    pub fn run(
+        &mut self,
+        action: Action,
+        alarm: &mut Alarm,
+        deadlines: Deadlines,
+    ) -> mayfly_vmm::Result<Event> {
+        let mut action = action;
+        // It also stops a program that keeps calling: the machine looks at the alarm before it enters.
+        alarm.set(Some(deadlines.first_check()))?;
+        loop {
+            if let Some(error) = self.guest.take_error() {
+                return Err(error);
+            }
+            if action != Action::Resume {
+                return Ok(Event::Action(action));
+            }
+            let exit = match self.guest.vm().run(alarm) {
+                // A forged frame, or a kick that found it on its way there: the fault that a step further would bring.
+                Err(Error::BadInstructionPointer { rip }) => {
+                    action = self.kernel.fault(&mut self.guest, PAGE_FAULT, FETCH_BY_USER, rip);
+                    continue;
+                }
+                exit => exit?,
+            };
+            self.exits += 1;
+            action = match exit {
+                Exit::Syscall => {
+                    self.report_call();
+                    self.kernel.syscall(&mut self.guest)
+                }
+                Exit::Exception(e) => self.kernel.fault(&mut self.guest, e.vector, e.error, e.address),
+                Exit::Kicked => {
+                    if let Some(event) = deadlines.passed() {
+                        return Ok(event);
+                    }
+                    let next = match self.slice.check() {
+                        true => deadlines.next_check(),
+                        false => deadlines.first_check(),
+                    };
+                    alarm.set(Some(next))?;
+                    self.kernel.preempt(&mut self.guest)
+                }
+            };
+        }
+    }
+
+    fn report_call(&mut self) {
+        let r = self.guest.registers();
+        self.seedings += u64::from(r.rax == number::getrandom);
+        if let Some(trace) = self.trace {
+            trace(r.rax, [r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9], &self.kernel);
+        }
+    }
+}
+
+/// The personality's bounds.
+pub(crate) fn guest_limits(output: OutputMode, limits: &Limits) -> mayfly_linux::limits::Limits {
+    mayfly_linux::limits::Limits {
+        output_bytes: match output {
+            OutputMode::Stream => limits.output_bytes as usize,
+            OutputMode::Framed(frames) => frames.frame_bytes(),
+        },
+        log_bytes: limits.log_bytes,
+        descriptors: limits.descriptors,
+        threads: limits.threads,
+        mappings: limits.mappings,
+        ..Default::default()
+    }
+}

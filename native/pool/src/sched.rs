@@ -1,0 +1,3 @@
+//! What the pool asks of the scheduler of the host.
+
+pub(crate) mod slice;

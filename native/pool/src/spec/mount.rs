@@ -1,0 +1,214 @@
+//! Host files that a guest may read.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use mayfly_linux::fs::host_file::{FileBytes, HostFile as GuestFile};
+use mayfly_linux::fs::vfs::Vfs;
+use mayfly_linux::machine::SlotId;
+use mayfly_vmm::{HostFile, Vm};
+
+/// Files from this size on get a memory slot, which all machines share with the host's page cache. Smaller ones are copied.
+const SLOT_BYTES: u64 = 8 << 20;
+/// Most entries of a mounted directory, in all depths.
+const ENTRIES_MAX: usize = 20_000;
+/// Deepest mounted directory.
+const DEPTH_MAX: usize = 32;
+
+/// A file or directory and where the guest sees it, read-only.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mount {
+    /// Absolute path in the guest.
+    pub guest: String,
+    /// What is there.
+    pub source: Source,
+}
+
+/// What a mount shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A path on the host. It must not change while programs use it; replacing it by a rename is fine.
+    Host(PathBuf),
+    /// A file of these bytes.
+    Bytes(Vec<u8>),
+}
+
+impl Mount {
+    /// A host path.
+    pub fn host(guest: impl Into<String>, host: impl Into<PathBuf>) -> Mount {
+        Mount {
+            guest: guest.into(),
+            source: Source::Host(host.into()),
+        }
+    }
+
+    /// A file of bytes.
+    pub fn bytes(guest: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Mount {
+        Mount {
+            guest: guest.into(),
+            source: Source::Bytes(bytes.into()),
+        }
+    }
+
+    /// A host path that is the same in the guest.
+    pub fn same(path: &str) -> Mount {
+        Mount::host(path, path)
+    }
+}
+
+/// A mount that cannot be made.
+#[derive(Debug)]
+pub struct MountError {
+    path: PathBuf,
+    why: String,
+}
+
+impl MountError {
+    fn new(path: &Path, why: impl fmt::Display) -> MountError {
+        MountError {
+            path: path.into(),
+            why: why.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for MountError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "mount {}: {}, want a readable file or directory",
+            self.path.display(),
+            self.why
+        )
+    }
+}
+
+impl std::error::Error for MountError {}
+
+/// Opens all mounts, gives large files slots and shows everything to the guest.
+pub(crate) fn mount_all(mounts: &[Mount], vm: &mut Vm, vfs: &mut Vfs) -> Result<(), MountError> {
+    let mut entries = 0;
+    for mount in mounts {
+        match &mount.source {
+            Source::Host(host) => mount_one(&mount.guest, host, vm, vfs, &mut entries, 0)?,
+            Source::Bytes(bytes) => vfs.mount_file(&mount.guest, GuestFile::new(bytes.clone())),
+        }
+    }
+    Ok(())
+}
+
+fn mount_one(
+    guest: &str,
+    host: &Path,
+    vm: &mut Vm,
+    vfs: &mut Vfs,
+    entries: &mut usize,
+    depth: usize,
+) -> Result<(), MountError> {
+    *entries += 1;
+    if *entries > ENTRIES_MAX || depth > DEPTH_MAX {
+        let why = format!("over {ENTRIES_MAX} entries or {DEPTH_MAX} levels");
+        return Err(MountError::new(host, why));
+    }
+    let meta = fs::metadata(host).map_err(|e| MountError::new(host, e))?;
+    if meta.is_file() {
+        let file = open_file(host, vm).map_err(|e| MountError::new(host, e))?;
+        vfs.mount_file(guest, file);
+        return Ok(());
+    }
+    if !meta.is_dir() {
+        return Err(MountError::new(host, "neither file nor directory"));
+    }
+    vfs.mount_directory(guest);
+    let mut names: Vec<_> = fs::read_dir(host)
+        .and_then(Iterator::collect::<io::Result<_>>)
+        .map_err(|e| MountError::new(host, e))?;
+    names.sort_by_key(fs::DirEntry::file_name);
+    for entry in names {
+        let name = entry.file_name();
+        let name = name
+            .to_str()
+            .ok_or_else(|| MountError::new(&entry.path(), "a name that is not UTF-8"))?;
+        let guest = format!("{}/{name}", guest.trim_end_matches('/'));
+        let kind = entry.file_type().map_err(|e| MountError::new(&entry.path(), e))?;
+        if kind.is_symlink() {
+            // Shown as it is: what it leads to is there only if it is mounted as well.
+            let target = fs::read_link(entry.path()).map_err(|e| MountError::new(&entry.path(), e))?;
+            if let Some(target) = target.to_str() {
+                vfs.mount_link(&guest, target);
+            }
+        } else if kind.is_file() || kind.is_dir() {
+            mount_one(&guest, &entry.path(), vm, vfs, entries, depth + 1)?;
+        }
+    }
+    Ok(())
+}
+
+fn open_file(path: &Path, vm: &mut Vm) -> Result<GuestFile, Box<dyn std::error::Error>> {
+    let file = File::open(path)?;
+    let meta = file.metadata()?;
+    let mut guest = if meta.len() >= SLOT_BYTES {
+        let bytes = MappedFile::new(&file, meta.len())?;
+        let slot = vm.attach(&Arc::new(HostFile::new(file)?))?;
+        let mut guest = GuestFile::new(bytes);
+        guest.slot = Some(SlotId(slot.0));
+        guest
+    } else {
+        GuestFile::new(fs::read(path)?)
+    };
+    guest.mode = meta.permissions().mode() & 0o555;
+    guest.modified = u64::try_from(meta.mtime()).unwrap_or(0);
+    Ok(guest)
+}
+
+/// A whole file, mapped read-only.
+struct MappedFile {
+    base: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: the mapping belongs to the value and is only read.
+unsafe impl Send for MappedFile {}
+// SAFETY: as above; reads from many threads do not disturb each other.
+unsafe impl Sync for MappedFile {}
+
+impl MappedFile {
+    fn new(file: &File, length: u64) -> io::Result<MappedFile> {
+        let length = usize::try_from(length).map_err(io::Error::other)?;
+        // SAFETY: no fixed address, so no existing mapping is touched; the kernel checks the rest.
+        let p = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                length,
+                libc::PROT_READ,
+                libc::MAP_PRIVATE,
+                file.as_raw_fd(),
+                0,
+            )
+        };
+        match NonNull::new(p.cast::<u8>()) {
+            Some(base) if p != libc::MAP_FAILED => Ok(MappedFile { base, length }),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+impl FileBytes for MappedFile {
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: base and length are the mapping's, which lives as long as self. `Mount` asks that the file stays as it is.
+        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.length) }
+    }
+}
+
+impl Drop for MappedFile {
+    fn drop(&mut self) {
+        // SAFETY: base and length are what mmap gave; `bytes` borrows self, so no slice is left.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.length) };
+    }
+}

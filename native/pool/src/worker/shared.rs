@@ -1,0 +1,118 @@
+//! What a pool, its workers and their supervisor share.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use crate::confined::ResourceLists;
+use crate::program::Program;
+use crate::queue::{Numbered, Queue};
+use crate::worker::job::{Completion, Job, MachineState, Reset};
+use crate::worker::stats::PoolStats;
+
+#[derive(Clone, Debug)]
+pub(crate) enum Order {
+    Prepare(Arc<Program>),
+    Retire(u64),
+}
+
+/// A job and when it came.
+pub(crate) struct Timed {
+    pub job: Job,
+    pub submitted: u64,
+}
+
+impl Numbered for Timed {
+    fn number(&self) -> u64 {
+        self.job.id
+    }
+}
+
+impl std::fmt::Debug for Timed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Timed({})", self.job.id)
+    }
+}
+
+/// What the pool, its workers and their supervisor share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub queue: Queue<Timed, Order, Completion, Reset>,
+    /// Answers are told before their machines are reset.
+    pub early: bool,
+    stats: Mutex<PoolStats>,
+    /// By worker.
+    pub slots: Vec<WorkerSlot>,
+}
+
+impl Shared {
+    pub fn new(workers: usize, queue: usize, early: bool) -> Shared {
+        Shared {
+            queue: Queue::new(workers, queue),
+            early,
+            stats: Mutex::default(),
+            slots: (0..workers).map(|_| WorkerSlot::default()).collect(),
+        }
+    }
+
+    /// No change leaves the counts half made.
+    pub fn stats(&self) -> MutexGuard<'_, PoolStats> {
+        self.stats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count(&self, done: &Completion) {
+        let mut stats = self.stats();
+        stats.count(&done.outcome, &done.traces, &done.stats);
+        stats.lost += u64::from(done.machine == MachineState::Lost);
+    }
+
+    /// Counts and tells a request whose machine is clean or lost.
+    pub fn complete(&self, done: Completion) {
+        self.count(&done);
+        self.queue.complete(done.worker, done);
+    }
+
+    /// The same for one whose machine is reset now.
+    pub fn answer(&self, done: Completion) {
+        self.count(&done);
+        self.queue.answer(done.worker, done);
+    }
+
+    /// Counts and tells its reset.
+    pub fn clean(&self, worker: usize, reset: Reset) {
+        {
+            let mut stats = self.stats();
+            stats.total.reset_ns += reset.reset_ns;
+            stats.total.dirty_pages += reset.dirty_pages;
+            stats.lost += u64::from(reset.machine == MachineState::Lost);
+        }
+        self.queue.clean(worker, reset, Completion::fill);
+    }
+}
+
+/// What is known of a worker from outside, also when its thread has crashed. The next thread takes the same slot.
+#[derive(Debug, Default)]
+pub(crate) struct WorkerSlot {
+    /// Descriptors and mappings of its machines.
+    pub resources: ResourceLists,
+    /// Jobs completed.
+    done: AtomicU64,
+    /// The programs that it has, or had, a machine of.
+    programs: Mutex<BTreeMap<u64, Weak<Program>>>,
+}
+
+impl WorkerSlot {
+    /// Jobs completed.
+    pub fn done(&self) -> u64 {
+        self.done.load(Ordering::Acquire)
+    }
+
+    /// Counts one more.
+    pub fn did(&self) {
+        self.done.fetch_add(1, Ordering::Release);
+    }
+
+    pub fn programs(&self) -> MutexGuard<'_, BTreeMap<u64, Weak<Program>>> {
+        self.programs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
