@@ -8,6 +8,7 @@ import type { Tree } from '../router/match/tree.ts'
 import type { HotReload } from '../router/reload/watch.ts'
 import type { Machines, MachinesOptions } from '../isolate/machines/machines.ts'
 import type { WarmupRecorder } from '../isolate/warm/warmup_recorder.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { StaticMount } from '../static/mount.ts'
 import type { WorkerPool } from '../worker/pool.ts'
 import type { LiveReload } from './development/live_reload.ts'
@@ -71,6 +72,8 @@ export interface App {
   /** Made when the router gets ready, ended by close. */
   pool: WorkerPool | undefined
   isolated: IsolatedRoutes
+  /** Code that arrives at runtime, in the same machines; null until somebody asks for it. */
+  sandbox: Sandbox | null
   /** Writes requests down, in development and when asked to. */
   recorder: WarmupRecorder | null
   /** Opens what runs isolated routes; rejects where there can be none. */

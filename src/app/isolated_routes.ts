@@ -21,6 +21,8 @@ import {
   runIsolated,
   startGroup,
 } from '../isolate/isolation.ts'
+import { IsolationUnavailableError } from '../isolate/ffi/errors.ts'
+import type { Machines } from '../isolate/machines/machines.ts'
 import { openProcessPool } from '../isolate/processes/process_pool.ts'
 import { defaultMachines } from '../isolate/plan/options.ts'
 import { type Group, type IsolatedRoute, planGroups } from '../isolate/plan/program.ts'
@@ -137,6 +139,26 @@ export function startIsolated(app: App): Promise<void> {
   const { isolated } = app
   if (isolated.table === undefined) return NOTHING
   return isolated.work ??= follow(app, isolated.table)
+}
+
+/**
+ * The machines of the isolated routes for what is no route, opened if need be. Rejects with `IsolationUnavailableError` where there are
+ * none; worker processes do not count.
+ */
+export async function openSharedMachines(app: App): Promise<Machines> {
+  const { isolated } = app
+  await startIsolated(app)
+  if (isolated.isolation === null && isolated.unavailable === null) {
+    await (isolated.work = (isolated.work ?? NOTHING).then(async () => {
+      if (!isolated.stop.signal.aborted) isolated.isolation ??= await open(app)
+    }))
+  }
+  const machines = isolated.isolation?.machines
+  if (machines?.boundary === 'vm') return machines
+  const why = app.options.isolate === false ? 'the router has isolate: false' : isolated.unavailable?.message
+  throw new IsolationUnavailableError(
+    `Cannot run code in a sandbox: ${why ?? 'there is no virtual machine here'}`,
+  )
 }
 
 /** Ends the machines, and a build that nobody needs any more. */

@@ -32,6 +32,7 @@ import { noIsolatedRoutes } from './isolated_state.ts'
 import type { ResolvedOptions } from './options.ts'
 import { openPlainJsx } from './plain_jsx.ts'
 import { LazyRequestMetadata } from './request_metadata.ts'
+import { closeSandbox } from './router_sandbox.ts'
 import { noRoutes, toRoutes } from './routes.ts'
 import { toTrustedProxy } from './trust_proxy.ts'
 import { createEngine, followViews, refreshViews, renderView } from './views.ts'
@@ -70,6 +71,7 @@ export function createApp(options: ResolvedOptions): App {
     routes: noRoutes(),
     pool: undefined,
     isolated: noIsolatedRoutes(),
+    sandbox: null,
     recorder: null,
     openMachines: openVirtualMachines,
     startWaitMs: 10_000,
@@ -168,6 +170,7 @@ export async function closeApp(app: App): Promise<void> {
   flushFaults(app.faults)
   app.plainJsx?.close()
   app.plainJsx = null
+  await closeSandbox(app)
   await closeIsolated(app)
   if (app.recorder !== null) await closeRecorder(app.recorder)
   app.recorder = null

@@ -6,6 +6,7 @@ import { subscribe } from '../events/bus.ts'
 import type { LifecycleEvent, LifecycleKind, LifecycleListener } from '../events/kinds.ts'
 import { compileGuard } from '../router/match/guard.ts'
 import { type RouteRow, routeRows } from '../router/load/table.ts'
+import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { ServeOptions } from '../server/listen.ts'
 import { createStaticMount, sortMounts } from '../static/mount.ts'
 import type { StaticSource } from '../static/options.ts'
@@ -14,6 +15,7 @@ import { closeApp, createApp, prepareApp } from './lifecycle.ts'
 import type { RouterOptions } from './options.ts'
 import { resolveOptions } from './options.ts'
 import { handle } from './pipeline.ts'
+import { sandboxOf } from './router_sandbox.ts'
 import { serveApp } from './serve.ts'
 
 /** Kinds that a pattern such as `route:*` stands for. */
@@ -124,6 +126,14 @@ export class Router {
    */
   serve(options?: number | ServeOptions): Promise<void> {
     return serveApp(this.#app, options)
+  }
+
+  /**
+   * Runs code that arrives at runtime, in the machines of the isolated routes: it shares their number, queue and memory budget, and the
+   * limits of `isolate` are its defaults. Machines open with the first run, which rejects where there can be none. It ends with the router.
+   */
+  get sandbox(): Sandbox {
+    return sandboxOf(this.#app, () => this.ready())
   }
 
   /** Stops workers and watchers; for a router that was used through `fetch`. */

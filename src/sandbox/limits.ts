@@ -1,5 +1,10 @@
 /** What a run may take. */
-import { type IsolateLimits, type IsolateRuntime, resolveIsolateOptions } from '../isolate/plan/options.ts'
+import {
+  type IsolateDefaults,
+  type IsolateLimits,
+  type IsolateRuntime,
+  resolveIsolateOptions,
+} from '../isolate/plan/options.ts'
 import type { ProgramOptions } from '../isolate/plan/program.ts'
 
 /** Limits of one run; those that are left out are the sandbox's, or the defaults of isolated routes. */
@@ -29,6 +34,16 @@ const PLAIN = ['timeoutMs', 'cpuMs', 'memoryMb', 'outputBytes'] as const
 /** What limits may name. */
 export const LIMIT_NAMES: readonly string[] = [...PLAIN, 'valueBytes', ...NESTED]
 
+/** The limits among options of isolated routes. */
+export function toLimits(
+  { timeoutMs, cpuMs, memoryMb, limits }: Pick<
+    IsolateDefaults,
+    'timeoutMs' | 'cpuMs' | 'memoryMb' | 'limits'
+  >,
+): SandboxLimits {
+  return { timeoutMs, cpuMs, memoryMb, ...limits }
+}
+
 /** Limits of a run: `given` over `defaults`. Throws `TypeError` or `RangeError` that names each fault. */
 export function resolveLimits(
   runtime: IsolateRuntime,
@@ -42,7 +57,7 @@ export function resolveLimits(
   if (unknown !== undefined) {
     throw new TypeError(`Cannot use limits: ${unknown} is none, want one of ${LIMIT_NAMES.join(' ')}`)
   }
-  const all = { ...defaults, ...dropUndefined(given) }
+  const all = { ...dropUndefined(defaults), ...dropUndefined(given) }
   const pick = (names: readonly (keyof SandboxLimits)[]) =>
     Object.fromEntries(names.flatMap((name) => all[name] === undefined ? [] : [[name, all[name]]]))
   const { valueBytes = VALUE_BYTES } = all

@@ -8,6 +8,7 @@ import { planRunner, type RunnerKind } from './runner.ts'
 export interface Running {
   readonly plan: Program
   readonly booted: BootedProgram
+  readonly machines: Machines
 }
 
 /** Sets of limits that have a runner at the same time. */
@@ -15,12 +16,13 @@ const MAX_RUNNERS = 16
 
 /** Runners by their limits. */
 export class SandboxMachines {
-  readonly #machines: Machines
+  readonly #open: () => Promise<Machines>
   readonly #runners = new Map<string, Promise<Running>>()
   readonly #leaving = new Set<Promise<void>>()
 
-  constructor(machines: Machines) {
-    this.#machines = machines
+  /** `open` gives the machines as they are: a router's may be opened late, and anew. */
+  constructor(open: () => Promise<Machines>) {
+    this.#open = open
   }
 
   /** The runner for these limits, booted if need be; beyond {@linkcode MAX_RUNNERS} the one that was not used for the longest time ends. */
@@ -40,32 +42,42 @@ export class SandboxMachines {
 
   /** Boots a program. */
   async boot(plan: Program): Promise<Running> {
-    return { plan, booted: await this.#machines.boot(plan) }
+    const machines = await this.#open()
+    return { plan, booted: await machines.boot(plan), machines }
   }
 
-  /** Runs a frame; as {@linkcode Machines.submit}. `flow`: runs of one number are one flow. */
+  /** Runs a frame; as {@linkcode Machines.submit}. `flow`: runs of one number are served in turn with those of others. */
   submit(
-    { booted }: Running,
+    { booted, machines }: Running,
     frame: Uint8Array<ArrayBuffer>,
     timeoutMs: number,
     flow: number,
   ): Awaitable<Completion> {
-    return this.#machines.submit(booted, frame, { timeoutMs, flow })
+    return machines.submit(booted, frame, { timeoutMs, flow })
   }
 
   /** Ends a program after its runs. */
-  retire({ booted }: Running): void {
-    const left = this.#machines.retire(booted).catch(() => {}).finally(() => this.#leaving.delete(left))
+  retire({ booted, machines }: Running): void {
+    const left = machines.retire(booted).catch(() => {}).finally(() => this.#leaving.delete(left))
     this.#leaving.add(left)
   }
 
-  /** Ends the runners after their runs, and the machines where they are the sandbox's own. */
-  async close(own: boolean): Promise<void> {
+  /** Forgets a runner that takes no more: its machines are closed, and others may be there. */
+  forget(running: Running): void {
+    for (const [key, runner] of this.#runners) {
+      runner.then(
+        (known) => known === running && this.#runners.get(key) === runner && this.#runners.delete(key),
+        () => {},
+      )
+    }
+  }
+
+  /** Ends the runners after their runs. */
+  async close(): Promise<void> {
     const runners = [...this.#runners.values()]
     this.#runners.clear()
     for (const runner of runners) await runner.then((running) => this.retire(running), () => {})
     await Promise.all(this.#leaving)
-    if (own) await this.#machines.close()
   }
 
   #drop(key: string): void {

@@ -28,8 +28,8 @@ export type SandboxLoader = () => SandboxCode | Promise<SandboxCode>
 export interface Version {
   readonly name: string | undefined
   readonly version: string | undefined
-  /** Calls of one number wait in one line. */
-  readonly line: number
+  /** Calls of one number are served in turn with those of others. */
+  readonly flow: number
   readonly loader: SandboxLoader
   loaded: Promise<LoadedCode> | null
   uses: number
@@ -53,8 +53,8 @@ interface Slot {
   settled: Promise<void>
 }
 
-/** Lines that the pool tells apart. */
-const LINES = 2 ** 24 - 1
+/** Flows that the pool tells apart. */
+const FLOWS = 2 ** 24 - 1
 /** Runs of all shapes before a snapshot. */
 const WARMUP_RUNS = 600
 
@@ -71,7 +71,7 @@ export class Programs {
   readonly #slots = new Map<string, Slot>()
   /** Those that have a snapshot; the one that was used last comes last. */
   readonly #warm = new Set<Version>()
-  #line = 0
+  #flow = 0
   /** Snapshots are made one after the other: the cores are the calls'. */
   #making: Promise<unknown> = Promise.resolve()
   #closed = false
@@ -95,11 +95,11 @@ export class Programs {
 
   /** A program without a name. */
   make(name: string | undefined, loader: SandboxLoader, version: string | undefined): Version {
-    this.#line = this.#line % LINES + 1
+    this.#flow = this.#flow % FLOWS + 1
     return {
       name,
       version,
-      line: this.#line,
+      flow: this.#flow,
       loader,
       loaded: null,
       uses: 0,
@@ -154,6 +154,15 @@ export class Programs {
     const { promoteAfter } = this.#options
     if (version.state === 'once' && promoteAfter > 0 && version.uses >= promoteAfter) this.#promote(version)
     return null
+  }
+
+  /** The snapshot of a version takes no more calls: its machines were closed. It may get another. */
+  lose(version: Version, running: Running): void {
+    if (version.running !== running) return
+    this.#warm.delete(version)
+    version.running = null
+    version.uses = 0
+    version.state = 'once'
   }
 
   /** Ends all of them after their calls. */

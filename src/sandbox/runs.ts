@@ -13,8 +13,8 @@ export interface Run {
   readonly running: Running
   readonly limits: ResolvedLimits
   readonly frame: Uint8Array<ArrayBuffer>
-  /** Runs of one number wait in one line. */
-  readonly line: number
+  /** Runs of one number are served in turn with those of others. */
+  readonly flow: number
   /** Name of the program, where it has one. */
   readonly name: string | undefined
   /** It has a snapshot of its own. */
@@ -32,12 +32,12 @@ export async function perform(
   machines: SandboxMachines,
   events: SandboxEvents,
   queue: number,
-  { running, limits, frame, line, name, warm }: Run,
+  { running, limits, frame, flow, name, warm }: Run,
 ): Promise<Done> {
   const { options } = limits
   let completion: Completion
   try {
-    completion = await machines.submit(running, frame, options.timeoutMs, line)
+    completion = await machines.submit(running, frame, options.timeoutMs, flow)
   } catch (error) {
     if (error instanceof QueueFullError) {
       events.tell('sandbox:rejected', { name, runtime: options.runtime, limit: queue })

@@ -7,6 +7,7 @@
  * get(name)  -> SandboxWorker -> runner, or its snapshot -+
  * ```
  */
+import { stopEsbuild } from '../compiler/esbuild.ts'
 import { joinBytes } from '../context/join_bytes.ts'
 import type { EventPattern } from '../events/bus.ts'
 import type { LifecycleListener } from '../events/kinds.ts'
@@ -62,9 +63,10 @@ export interface SandboxStats {
 /** What a sandbox is made of. */
 export interface SandboxParts {
   readonly options: ResolvedSandboxOptions
-  readonly machines: Machines
+  /** Gives the machines as they are now; called before each boot of a program. */
+  readonly open: () => Promise<Machines>
   readonly events: SandboxEvents
-  /** The machines end with the sandbox. */
+  /** The machines are the sandbox's own, and end with it. */
   readonly own: boolean
 }
 
@@ -74,17 +76,17 @@ export class Sandbox implements AsyncDisposable {
   readonly #machines: SandboxMachines
   readonly #events: SandboxEvents
   readonly #programs: Programs
-  readonly #own: boolean
+  readonly #open: (() => Promise<Machines>) | null
   #runs = 0
   #failed = 0
   #closing: Promise<void> | null = null
 
   /** For {@linkcode Sandbox.open}, and for a router. */
-  constructor({ options, machines, events, own }: SandboxParts) {
+  constructor({ options, open, events, own }: SandboxParts) {
     this.#options = options
-    this.#machines = new SandboxMachines(machines)
+    this.#machines = new SandboxMachines(open)
     this.#events = events
-    this.#own = own
+    this.#open = own ? open : null
     this.#programs = new Programs(
       options,
       this.#machines,
@@ -103,7 +105,13 @@ export class Sandbox implements AsyncDisposable {
     const { vms, queue, memoryBudgetMb } = resolved
     const budget = memoryBudgetMb === undefined ? {} : { memoryBudgetMb }
     const machines = await openVirtualMachines({ vms, queue, ...budget })
-    const sandbox = new Sandbox({ options: resolved, machines, events: new SandboxEvents(), own: true })
+    const parts = {
+      options: resolved,
+      open: () => Promise.resolve(machines),
+      events: new SandboxEvents(),
+      own: true,
+    }
+    const sandbox = new Sandbox(parts)
     try {
       await sandbox.prepare()
       return sandbox
@@ -190,7 +198,10 @@ export class Sandbox implements AsyncDisposable {
 
   async #close(): Promise<void> {
     await this.#programs.close()
-    await this.#machines.close(this.#own)
+    await this.#machines.close()
+    if (this.#open === null) return
+    await (await this.#open()).close()
+    await stopEsbuild()
   }
 
   #asks(current: () => Version, settled: () => Promise<void>): Asks {
@@ -259,7 +270,7 @@ export class Sandbox implements AsyncDisposable {
     toFrame: (program: Call['program']) => Uint8Array<ArrayBuffer>,
     counts: boolean,
   ): Promise<Done> {
-    const { line, name } = version
+    const { flow, name } = version
     const running = counts ? this.#programs.use(version) : null
     if (running !== null) {
       try {
@@ -269,22 +280,23 @@ export class Sandbox implements AsyncDisposable {
           running,
           limits,
           frame,
-          line,
+          flow,
           name,
           warm: true,
         })
       } catch (error) {
         // Dropped, or swapped, between the look at it and now.
         if (!isClosed(error) || this.#closing !== null) throw error
+        this.#programs.lose(version, running)
       }
     }
-    return await this.#runOnce(loaded, toFrame(loaded.code.program), line, name)
+    return await this.#runOnce(loaded, toFrame(loaded.code.program), flow, name)
   }
 
   async #runOnce(
     { code, limits }: Pick<LoadedCode, 'code' | 'limits'>,
     frame: Uint8Array<ArrayBuffer>,
-    line: number,
+    flow: number,
     name: string | undefined,
   ): Promise<Done> {
     if (this.#closing !== null) throw new SandboxError('The sandbox is closed')
@@ -296,13 +308,14 @@ export class Sandbox implements AsyncDisposable {
           running,
           limits,
           frame,
-          line,
+          flow,
           name,
           warm: false,
         })
       } catch (error) {
-        // Runners of other limits pushed it out.
+        // Runners of other limits pushed it out, or a router's machines were opened anew.
         if (!isClosed(error) || this.#closing !== null || tries > 2) throw error
+        this.#machines.forget(running)
       }
     }
   }

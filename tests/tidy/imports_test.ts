@@ -24,7 +24,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   middleware: ['context', 'errors', 'events', 'options'],
   static: ['context', 'errors', 'options'],
   isolate: ['context', 'errors', 'events', 'compiler', 'options'],
-  sandbox: ['context', 'errors', 'events', 'isolate', 'options'],
+  sandbox: ['compiler', 'context', 'errors', 'events', 'isolate', 'options'],
   context: ['errors', 'events'],
   worker: ['context', 'errors', 'events', 'options'],
   router: ['compiler', 'text'],

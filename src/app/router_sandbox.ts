@@ -1,0 +1,32 @@
+/** The sandbox of a router: its programs run in the machines of the isolated routes, and share their queue and memory. */
+import { Sandbox } from '../sandbox/sandbox.ts'
+import { SandboxEvents } from '../sandbox/events.ts'
+import { resolveSandboxOptions } from '../sandbox/options.ts'
+import { toLimits } from '../sandbox/limits.ts'
+import type { App } from './app.ts'
+import { openSharedMachines } from './isolated_routes.ts'
+
+/** The app's sandbox, made at its first use; `ready` reads the routes. Machines open with its first run. */
+export function sandboxOf(app: App, ready: () => Promise<void>): Sandbox {
+  return app.sandbox ??= createSandbox(app, ready)
+}
+
+function createSandbox(app: App, ready: () => Promise<void>): Sandbox {
+  const { runtime, vms, queue, memoryBudgetMb, ...defaults } = app.options.isolate || {}
+  return new Sandbox({
+    options: resolveSandboxOptions({ runtime, vms, queue, memoryBudgetMb, limits: toLimits(defaults) }),
+    open: async () => {
+      await ready()
+      return await openSharedMachines(app)
+    },
+    events: new SandboxEvents(app.bus),
+    own: false,
+  })
+}
+
+/** Ends the app's sandbox after its runs; the next use makes another. */
+export async function closeSandbox(app: App): Promise<void> {
+  const { sandbox } = app
+  app.sandbox = null
+  await sandbox?.close()
+}
