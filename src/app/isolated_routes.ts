@@ -80,7 +80,7 @@ async function runInDevelopment(
   handler: IsolatedHandler,
   state: RequestState,
 ): Promise<Response> {
-  const { route, method } = handler.program.plan.handlers[handler.index]
+  const { route, method } = handler.program.plan.handlers[handler.index]!
   const sample = recorder === null ? null : takeSample(route, method === null, state)
   const response = await runIsolated(isolation, handler, state)
   if (sample !== null && response.ok) recordSample(recorder!, sample)
@@ -229,13 +229,10 @@ async function open(app: App): Promise<Isolation | null> {
   const {
     vms = defaultMachines(),
     queue = 1024,
-    runtime,
-    timeoutMs,
-    cpuMs,
-    memoryMb,
-    coarseClockUs,
-    limits,
     memoryBudgetMb,
+    onUnavailable: _instead,
+    recordWarmup: _records,
+    ...defaults
   } = isolate ?? {}
   const { signal } = isolated.stop
   const hooks = toHooks(app.bus)
@@ -247,7 +244,7 @@ async function open(app: App): Promise<Isolation | null> {
     // Without a server nobody waits for a first answer: then the first one is warm.
     warmLater: app.serving,
     onResidue: hooks.residue,
-    defaults: { runtime, timeoutMs, cpuMs, memoryMb, coarseClockUs, limits },
+    defaults,
     routesDir: app.options.routesDir,
     hooks,
     onBuild: () => void (isolated.building = true),

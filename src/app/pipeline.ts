@@ -184,12 +184,12 @@ function runChain(
       return inside = Promise.resolve(run(index + 1))
     }
     return runSafely(app, ctx, async () => {
-      const response = await chain[index](ctx, next)
+      const response = await chain[index]!(ctx, next)
       if (response instanceof Response) return toMutable(response)
       if (response === undefined && inside !== undefined) return await inside
       throw new TypeError(
         `Cannot answer ${ctx.method} ${ctx.pathname}: middleware ${
-          chain[index].name || '(anonymous)'
+          chain[index]!.name || '(anonymous)'
         } returned ${describe(response)}, want a Response or a call of next()`,
       )
     }, errors)

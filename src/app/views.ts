@@ -16,7 +16,13 @@ const VIEW_KINDS = ['view:compiled', 'view:rendered', 'view:refreshed', 'view:er
 export function createEngine(options: ResolvedOptions): Engine | undefined {
   const { viewsDir, filters, maxIterations, maxRenderIterations, maxOutputSize, maxTemplateSize } = options
   if (viewsDir === undefined) return undefined
-  return new Engine({ viewsDir, filters, maxIterations, maxRenderIterations, maxOutputSize, maxTemplateSize })
+  const limits = { maxIterations, maxRenderIterations, maxTemplateSize }
+  return new Engine({
+    viewsDir,
+    filters,
+    ...limits,
+    ...(maxOutputSize === undefined ? {} : { maxOutputSize }),
+  })
 }
 
 /** Makes the engine tell the bus what it does when anybody listens, and nothing when nobody does. */

@@ -46,7 +46,7 @@ export function evaluateLiteral(node: AnyNode, code: string, depth = 0): unknown
       break
     case 'TemplateLiteral':
       if (node.expressions.length > 0) break
-      return node.quasis[0].value.cooked
+      return node.quasis[0]!.value.cooked
     case 'UnaryExpression':
       if (!'+-~!'.includes(node.operator) && !isVoidZero(node.operator, node.argument)) break
       return applySign(node.operator, evaluate(node.argument), node.start)
@@ -102,7 +102,7 @@ function calculate(operator: string, left: unknown, right: unknown, at: number):
   if (typeof left !== 'number' || typeof right !== 'number') {
     throw new LiteralError(`'${operator}' on a ${typeof left} and a ${typeof right}, wanted numbers`, at)
   }
-  return CALCULATIONS[operator](left, right)
+  return CALCULATIONS[operator]!(left, right)
 }
 
 function notLiteral({ start, end }: AnyNode, code: string): LiteralError {

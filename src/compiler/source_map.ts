@@ -41,11 +41,11 @@ export function decodeMappings(mappings: string): number[][] {
     let generated = 0
     for (const segment of text === '' ? [] : text.split(',')) {
       const values = decodeNumbers(segment)
-      generated += values[0]
+      generated += values[0]!
       if (values.length < FIELDS) continue
-      source += values[1]
-      line += values[2]
-      column += values[3]
+      source += values[1]!
+      line += values[2]!
+      column += values[3]!
       segments.push(generated, source, line, column)
     }
     lines.push(segments)
@@ -84,11 +84,11 @@ export function originalPosition(map: SourceMap, line: number, column: number): 
   let high = segments.length / FIELDS
   while (low < high) {
     const middle = (low + high) >>> 1
-    if (segments[middle * FIELDS] <= column - 1) low = middle + 1
+    if (segments[middle * FIELDS]! <= column - 1) low = middle + 1
     else high = middle
   }
   if (low === 0) return null
   const [, source, originalLine, originalColumn] = segments.slice((low - 1) * FIELDS, low * FIELDS)
-  const name = map.sources[source]
-  return name === undefined ? null : { source: name, line: originalLine + 1, column: originalColumn + 1 }
+  const name = map.sources[source!]
+  return name === undefined ? null : { source: name, line: originalLine! + 1, column: originalColumn! + 1 }
 }

@@ -9,7 +9,7 @@ export function chooseEncoding(header: string | undefined, supported: readonly s
     const [name, ...parameters] = item.split(';').map((part) => part.trim().toLowerCase())
     if (name === '') continue
     const weight = parameters.find((parameter) => parameter.startsWith('q='))
-    weights.set(name === 'x-gzip' ? 'gzip' : name, weight === undefined ? 1 : toWeight(weight.slice(2)))
+    weights.set(name === 'x-gzip' ? 'gzip' : name!, weight === undefined ? 1 : toWeight(weight.slice(2)))
   }
   const others = weights.get('*') ?? 0
   let best: string | undefined

@@ -72,7 +72,7 @@ const EPILOGUE_BYTES = 1024
 /** What delimits the fields of a multipart form; null for another one, and where none is said, which the parser refuses. */
 function boundaryOf(type: string): string | null {
   const found = /^\s*multipart\/[^;]*;.*?\bboundary=(?:"([^"]*)"|([^\s;]+))/i.exec(type)
-  return found === null ? null : found[1] ?? found[2]
+  return found === null ? null : found[1] ?? found[2]!
 }
 
 /** True for a multipart body without its closing delimiter (RFC 2046, section 5.1.1), which the parser lets pass. */

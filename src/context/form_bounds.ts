@@ -16,11 +16,11 @@ function isWithin(bytes: Uint8Array, mark: Uint8Array, most: number): boolean {
   let count = 0
   let matched = 0
   for (const byte of bytes) {
-    while (matched > 0 && byte !== mark[matched]) matched = back[matched - 1]
+    while (matched > 0 && byte !== mark[matched]) matched = back[matched - 1]!
     if (byte === mark[matched]) matched++
     if (matched < mark.length) continue
     if (++count > most) return false
-    matched = back[matched - 1]
+    matched = back[matched - 1]!
   }
   return true
 }
@@ -29,7 +29,7 @@ function isWithin(bytes: Uint8Array, mark: Uint8Array, most: number): boolean {
 function toBack(mark: Uint8Array): number[] {
   const back = [0]
   for (let i = 1, matched = 0; i < mark.length; i++) {
-    while (matched > 0 && mark[i] !== mark[matched]) matched = back[matched - 1]
+    while (matched > 0 && mark[i] !== mark[matched]) matched = back[matched - 1]!
     if (mark[i] === mark[matched]) matched++
     back.push(matched)
   }

@@ -26,7 +26,7 @@ function behindProxies(state: RequestState, peer: string | undefined): string | 
   let address = peer
   const forwarded = state.request.headers.get('x-forwarded-for')?.split(',') ?? []
   for (let hop = 1; hop <= forwarded.length; hop++) {
-    const next = toPlainAddress(forwarded[forwarded.length - hop].trim())
+    const next = toPlainAddress(forwarded[forwarded.length - hop]!.trim())
     if (next === undefined) return address
     address = next
     if (!state.host.isTrustedProxy(address, hop)) return address

@@ -112,7 +112,9 @@ export function respond(
   const head = state.method === 'HEAD' && typeof body === 'string'
   if (head) headers.set('content-length', String(new TextEncoder().encode(body).length))
   const status = init?.status ?? (state.status || 200)
-  return new Response(head ? null : body, { status, statusText: init?.statusText, headers })
+  const statusText = init?.statusText
+  const more = statusText === undefined ? {} : { statusText }
+  return new Response(head ? null : body, { status, headers, ...more })
 }
 
 function setAll(headers: Headers, from: Headers): void {

@@ -1,4 +1,4 @@
-import { setCookie } from '@std/http/cookie'
+import { type Cookie, setCookie } from '@std/http/cookie'
 import { trimHeaderValue } from './header_text.ts'
 import { appendPending, setPending } from './headers.ts'
 import type { RequestState } from './state.ts'
@@ -13,7 +13,7 @@ export class ResponseWriter implements ContextSet {
   }
 
   header(name: string, value: string, options?: { append?: boolean }): ContextSet {
-    const [[key, clean]] = new Headers({ [name]: trimHeaderValue(`${value}`) })
+    const [[key, clean]] = [...new Headers({ [name]: trimHeaderValue(`${value}`) })] as [[string, string]]
     if (options?.append || key === 'set-cookie') appendPending(this.#state, key, clean)
     else setPending(this.#state, key, clean)
     return this
@@ -27,7 +27,7 @@ export class ResponseWriter implements ContextSet {
   cookie(name: string, value: string | null, options: CookieOptions = {}): ContextSet {
     const headers = new Headers()
     const gone = value === null ? { expires: new Date(0), maxAge: 0 } : {}
-    setCookie(headers, { path: '/', ...options, ...gone, name, value: value ?? '' })
+    setCookie(headers, { path: '/', ...options, ...gone, name, value: value ?? '' } as Cookie)
     appendPending(this.#state, 'set-cookie', headers.get('set-cookie')!)
     return this
   }

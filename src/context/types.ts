@@ -23,15 +23,15 @@ export type ErrorHandler = (ctx: Context, failure: Failure) => Awaitable<Respons
 
 /** Attributes of a cookie, RFC 6265bis. `maxAge` is in seconds. */
 export interface CookieOptions {
-  expires?: Date | number
-  maxAge?: number
-  domain?: string
+  expires?: Date | number | undefined
+  maxAge?: number | undefined
+  domain?: string | undefined
   /** Default `/`. */
-  path?: string
-  secure?: boolean
-  httpOnly?: boolean
-  sameSite?: 'Strict' | 'Lax' | 'None'
-  partitioned?: boolean
+  path?: string | undefined
+  secure?: boolean | undefined
+  httpOnly?: boolean | undefined
+  sameSite?: 'Strict' | 'Lax' | 'None' | undefined
+  partitioned?: boolean | undefined
 }
 
 /** A field of a form: text or a file; a name that repeats gives an array. */

@@ -28,7 +28,7 @@ const MAX_NODES = 200
 export function flushParts(emitter: Emitter): void {
   const { parts } = emitter
   if (parts.length === 0) return
-  const isSafe = parts[0].isText || parts.length === 1
+  const isSafe = parts[0]!.isText || parts.length === 1
   const sum = parts.map((part) => part.code).join('+')
   emitter.lines.push(`${emitter.isStream ? 's.output' : 'o'}+=${isSafe ? '' : '""+'}${sum};`)
   emitter.parts = []

@@ -39,11 +39,11 @@ export interface EngineHooks {
 /** Options of an {@linkcode Engine}. Limits stand beside the others or in `limits`; the former win. */
 export interface EngineOptions extends EngineLimits {
   /** The views folder. Without one there are only strings without includes. */
-  viewsDir?: string
+  viewsDir?: string | undefined
   /** Functions for `{{ value | name }}`. They get the value as it is and must answer at once. */
-  filters?: Readonly<Record<string, Filter>>
-  limits?: EngineLimits
-  on?: EngineHooks
+  filters?: Readonly<Record<string, Filter>> | undefined
+  limits?: EngineLimits | undefined
+  on?: EngineHooks | undefined
 }
 
 /** Options of {@linkcode Engine.stream}. */
@@ -372,8 +372,8 @@ function toTemplateError(
   places: readonly number[],
   state: RenderState,
 ): TemplateError {
-  const { source } = program.units[places[state.place * 2]]
-  const at = places[state.place * 2 + 1]
+  const { source } = program.units[places[state.place * 2]!]!
+  const at = places[state.place * 2 + 1]!
   if (error instanceof LimitError) return new TemplateError(error.message, source, at, { limit: error.limit })
   if (error instanceof TextSizeError) {
     return new TemplateError(error.message, source, at, { limit: 'maxTextSize' })

@@ -20,7 +20,7 @@ export type LimitName =
 /** Options of a {@linkcode TemplateError}. */
 export interface TemplateErrorOptions extends ErrorOptions {
   /** The limit that was crossed. */
-  limit?: LimitName
+  limit?: LimitName | undefined
 }
 
 /**

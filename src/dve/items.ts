@@ -69,7 +69,7 @@ function collectEntries(source: object): Items {
     return { values, keys: null }
   }
   const keys = ownKeys(source)
-  for (let i = 0; i < keys.length; i++) values.push(getOwn(source, keys[i])?.value)
+  for (let i = 0; i < keys.length; i++) values.push(getOwn(source, keys[i]!)?.value)
   return { values, keys }
 }
 

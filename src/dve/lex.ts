@@ -206,7 +206,7 @@ function readEscape(source: Source, at: number): { value: string; end: number } 
     const match = /^(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|u\{0*([\da-fA-F]{1,6})\})/.exec(
       text.slice(at + 1, at + 64),
     )
-    const code = match === null ? NaN : parseInt(match[1] ?? match[2] ?? match[3], 16)
+    const code = match === null ? NaN : parseInt(match[1] ?? match[2] ?? match[3]!, 16)
     if (match !== null && code <= 0x10ffff) {
       return { value: String.fromCodePoint(code), end: at + 1 + match[0].length }
     }

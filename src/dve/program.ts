@@ -81,7 +81,7 @@ export function buildProgram(
     })
   }
   resolveFreeNames(units, errors)
-  return { units, entry: units[0] }
+  return { units, entry: units[0]! }
 }
 
 function visitReferences(nodes: readonly Node[], visit: (name: string, at: number) => void): void {

@@ -3,11 +3,11 @@ import { STATUS_TEXT } from '@std/http/status'
 /** Options of an {@linkcode HttpError}. */
 export interface HttpErrorOptions extends ErrorOptions {
   /** Response headers that belong to the error, such as `Allow` or `Retry-After`. */
-  headers?: Readonly<Record<string, string>>
+  headers?: Readonly<Record<string, string>> | undefined
   /** The problem's `type` (RFC 9457): a URI or a short name such as `isolation-unavailable`. */
-  type?: string
+  type?: string | undefined
   /** More members of the problem document; readable by the client. */
-  details?: Readonly<Record<string, unknown>>
+  details?: Readonly<Record<string, unknown>> | undefined
 }
 
 /**

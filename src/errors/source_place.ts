@@ -67,6 +67,7 @@ export async function findSourcePlace(error: Error, project: string): Promise<So
     const place = toPlace(text)
     if (place !== undefined && await isOwnSource(place.file, project)) return place
   }
+  return undefined
 }
 
 /**

@@ -61,7 +61,7 @@ export function emit<K extends LifecycleKind>(bus: EventBus, kind: K, metadata: 
   const subscriptions = bus.table[kind]
   if (subscriptions === undefined) return
   const event = { kind, metadata, timestamp: Date.now() } as LifecycleEvent
-  for (let i = 0; i < subscriptions.length; i++) deliver(subscriptions[i], event)
+  for (let i = 0; i < subscriptions.length; i++) deliver(subscriptions[i]!, event)
 }
 
 function rebuild(bus: EventBus): void {

@@ -62,38 +62,40 @@ export interface IsolateMetadata {
   readonly program: string
   /** What runs it. */
   readonly runtime: 'deno' | 'core'
-  readonly vm?: number
-  readonly queueMicros?: number
-  readonly runMicros?: number
-  readonly resetMicros?: number
-  readonly exits?: number
-  readonly dirtyPages?: number
-  readonly bootMs?: number
+  readonly vm?: number | undefined
+  readonly queueMicros?: number | undefined
+  readonly runMicros?: number | undefined
+  readonly resetMicros?: number | undefined
+  readonly exits?: number | undefined
+  readonly dirtyPages?: number | undefined
+  readonly bootMs?: number | undefined
   /** Of `isolate:ready`: false before the warm-up, which follows in the background and tells again. */
-  readonly warm?: boolean
+  readonly warm?: boolean | undefined
   /** Milliseconds of them until its modules had run, from a started runtime on. */
-  readonly loadMs?: number
+  readonly loadMs?: number | undefined
   /** The warm-up was long enough: requests run as fast as at its end. */
-  readonly settled?: boolean
+  readonly settled?: boolean | undefined
   /** The limit that was met, in the unit of the option that `reason` names; of `isolate:rejected` the queue's. */
-  readonly limit?: number
+  readonly limit?: number | undefined
   /** The system call that was refused. */
-  readonly call?: string
+  readonly call?: string | undefined
   /** How often it was, in the one request. */
-  readonly times?: number
+  readonly times?: number | undefined
   /** The handler that `isolate:cold` and `isolate:unsettled` are about: `GET routes/users.ts`. */
-  readonly handler?: string
+  readonly handler?: string | undefined
   /** Its quickest run in the trial before it took requests, and at the end of its warm-up. */
-  readonly trialMicros?: number
-  readonly warmMicros?: number
+  readonly trialMicros?: number | undefined
+  readonly warmMicros?: number | undefined
   /** What kind of request it is about, without its values. */
-  readonly shape?: IsolatedRequestShape
+  readonly shape?: IsolatedRequestShape | undefined
   /** The handlers whose answers show what the warm-up left, of `isolate:residue`. */
-  readonly handlers?: readonly string[]
+  readonly handlers?: readonly string[] | undefined
   /** Globals that the program uses and its runtime has not, of `isolate:missing`: which file does, and in which line first. */
-  readonly missing?: readonly { readonly global: string; readonly file: string; readonly line: number }[]
+  readonly missing?:
+    | readonly { readonly global: string; readonly file: string; readonly line: number }[]
+    | undefined
   /** The option whose limit was met (`timeoutMs`, `threads`), the grant that was wanted (`cookies`), or words. */
-  readonly reason?: string
+  readonly reason?: string | undefined
 }
 
 /** Something that happened to a program of a sandbox. Micros are microseconds. */

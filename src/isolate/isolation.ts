@@ -72,7 +72,7 @@ export interface IsolationHooks {
 export interface IsolationOptions extends MachinesOptions {
   readonly defaults: IsolateDefaults
   /** As `planPrograms` takes it. */
-  readonly routesDir?: string
+  readonly routesDir?: string | undefined
   readonly hooks: IsolationHooks
 }
 
@@ -156,7 +156,7 @@ export function keepFiles(isolation: Isolation, files: ReadonlySet<string>): voi
 
 /** The file of a handler. */
 export function fileOf({ program, index }: IsolatedHandler): string {
-  return program.plan.handlers[index].route.file
+  return program.plan.handlers[index]!.route.file
 }
 
 /** Makes a program the current one of its files; a handler whose module throws now leaves its place to the one before. Gives all of them. */
@@ -425,7 +425,7 @@ function describeHandlers(program: RunningProgram): IsolatedHandler[] {
 }
 
 function toWatch({ handlers }: Program, index: number, { trials = [] }: Readiness): ColdWatch {
-  const { route, method } = handlers[index]
+  const { route, method } = handlers[index]!
   return createColdWatch(route.pattern, method === null, trials.filter(({ handler }) => handler === index))
 }
 

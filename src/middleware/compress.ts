@@ -76,7 +76,7 @@ function isEligible(response: Response, worthIt: (mediaType: string) => boolean)
   const coding = headers.get('content-encoding')
   if (coding !== null && coding !== 'identity') return false
   if (/(?:^|,)\s*no-transform\s*(?:,|$)/i.test(headers.get('cache-control') ?? '')) return false
-  const mediaType = (headers.get('content-type') ?? '').split(';', 1)[0].trim().toLowerCase()
+  const mediaType = (headers.get('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase()
   return mediaType !== '' && mediaType !== 'text/event-stream' && worthIt(mediaType)
 }
 

@@ -4,7 +4,7 @@ import { optionError } from '../options/check.ts'
 export function checkCookiePrefix(
   factory: string,
   name: string,
-  attributes: { secure: boolean; path: string; domain?: string },
+  attributes: { secure: boolean; path: string; domain?: string | undefined },
 ): void {
   const { secure, path, domain } = attributes
   if (/^__(?:Host|Secure)-/i.test(name) && !secure) {

@@ -58,7 +58,7 @@ export async function checkToken(ctx: Context, settings: TokenSettings, needed: 
   if (secret === undefined) return false
   const [salt, ...signatures] = token.split('.')
   if (signatures.length < 1 || signatures.length > 2) return false
-  const message = toMessage(salt, secret, sessionOf(ctx)?.id ?? '')
+  const message = toMessage(salt!, secret, sessionOf(ctx)?.id ?? '')
   let right = false
   for (const signature of signatures) {
     const key = await verify(settings.keys, PURPOSE, message, signature)

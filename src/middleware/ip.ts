@@ -68,10 +68,10 @@ export function toMatcher(entries: readonly string[]): (address: string) => bool
 function toRange(entry: unknown): Range | undefined {
   if (typeof entry !== 'string') return undefined
   const [text, length, ...more] = entry.split('/')
-  const isV4 = ipaddr.IPv4.isValidFourPartDecimal(text)
-  if (more.length > 0 || (!isV4 && !ipaddr.IPv6.isValid(text))) return undefined
+  const isV4 = ipaddr.IPv4.isValidFourPartDecimal(text!)
+  if (more.length > 0 || (!isV4 && !ipaddr.IPv6.isValid(text!))) return undefined
   if (length !== undefined && !/^\d{1,3}$/.test(length)) return undefined
-  const address = ipaddr.parse(text)
+  const address = ipaddr.parse(text!)
   const most = isV4 ? 32 : 128
   const bits = length === undefined ? most : Number(length)
   if (bits > most) return undefined

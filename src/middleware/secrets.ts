@@ -33,7 +33,7 @@ export function toSigningKeys(secret: Secret): SigningKeys {
 /** The signature of `text` by the newest key, base64url. `purpose` keeps signatures of one use from serving another. */
 export async function sign(signing: SigningKeys, purpose: string, text: string): Promise<string> {
   const [newest] = await keysOf(signing)
-  return encodeBase64Url(await mac(newest, purpose, text))
+  return encodeBase64Url(await mac(newest!, purpose, text))
 }
 
 /** The index of the key that made `signature`, or -1. Takes the same time wherever the signature differs. */
@@ -47,7 +47,7 @@ export async function verify(
   if (given === undefined || given.length !== 32) return -1
   const keys = await keysOf(signing)
   for (let index = 0; index < keys.length; index++) {
-    if (timingSafeEqual(new Uint8Array(await mac(keys[index], purpose, text)), given)) return index
+    if (timingSafeEqual(new Uint8Array(await mac(keys[index]!, purpose, text)), given)) return index
   }
   return -1
 }
@@ -64,7 +64,7 @@ export async function digest(...texts: readonly string[]): Promise<Uint8Array> {
 export function findDigest(digests: readonly Uint8Array[], wanted: Uint8Array): number {
   let found = -1
   for (let index = 0; index < digests.length; index++) {
-    const equal = timingSafeEqual(digests[index], wanted)
+    const equal = timingSafeEqual(digests[index]!, wanted)
     found = equal ? index : found
   }
   return found

@@ -35,12 +35,12 @@ export async function readSession(
 ): Promise<ReadSession> {
   const [payload, signature, ...more] = value.split('.')
   if (signature === undefined || more.length > 0) return { fault: 'malformed' }
-  const bytes = decode(payload)
+  const bytes = decode(payload!)
   if (bytes === undefined) return { fault: 'malformed' }
-  const key = await verify(keys, `session:${name}`, payload, signature)
+  const key = await verify(keys, `session:${name}`, payload!, signature)
   if (key === -1) return { fault: 'signature' }
   const [, id, expires, json] = /^([\w-]{22})\.(\d{1,15})\.(.*)$/s.exec(decoder.decode(bytes)) ?? []
   if (json === undefined) return { fault: 'malformed' }
   if (Number(expires) <= now) return { fault: 'expired' }
-  return { payload: { id, expires: Number(expires), data: JSON.parse(json) }, key }
+  return { payload: { id: id!, expires: Number(expires), data: JSON.parse(json) }, key }
 }

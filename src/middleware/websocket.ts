@@ -86,7 +86,7 @@ export function websocket(
       })
     }
     const { socket, response } = Deno.upgradeWebSocket(ctx.get.request(), {
-      protocol,
+      ...(protocol === undefined ? {} : { protocol }),
       idleTimeout: Math.ceil(idleTimeoutMs / 1000),
     })
     listen(ctx, socket, options)

@@ -31,7 +31,7 @@ export function checkOption(attempt: string, name: string, value: unknown, rule:
 /** Throws one error for all faults, of the first one's class; nothing where there are none. */
 export function throwFaults(attempt: string, faults: readonly OptionFault[]): void {
   if (faults.length === 0) return
-  throw new faults[0].Kind(`Cannot ${attempt}: ${faults.map(({ text }) => text).join('; ')}`)
+  throw new faults[0]!.Kind(`Cannot ${attempt}: ${faults.map(({ text }) => text).join('; ')}`)
 }
 
 /** Every fault of an object of options; `prefix` stands before their names, as in `worker.`. */
@@ -45,7 +45,7 @@ export function findFaults(
     if (!Object.hasOwn(rules, name)) {
       faults.push({ Kind: TypeError, text: `${prefix}${name} is no option, ${suggest(name, rules, prefix)}` })
     } else if (value !== undefined) {
-      faults.push(...faultsOf(prefix + name, value, rules[name]))
+      faults.push(...faultsOf(prefix + name, value, rules[name]!))
     }
   }
   for (const [name, { wanted, required }] of Object.entries(rules)) {

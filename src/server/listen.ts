@@ -65,7 +65,7 @@ export function listen(
       const server = Deno.serve({ ...common, path: options.path })
       return { server, address: { hostname: '', port: 0, path: options.path } }
     }
-    const place = { port: options.port, hostname: options.hostname ?? '0.0.0.0' }
+    const place = { port: options.port!, hostname: options.hostname ?? '0.0.0.0' }
     const server = options.cert === undefined
       ? Deno.serve({ ...common, ...place })
       : Deno.serve({ ...common, ...place, cert: options.cert, key: options.key! })

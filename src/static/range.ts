@@ -16,14 +16,14 @@ const MAX_RANGES = 32
 export function parseRanges(header: string | null, size: number): ByteRange[] | undefined {
   const list = header === null ? null : /^bytes=(.*)$/i.exec(header)
   if (list === null) return undefined
-  const specs = list[1].split(',').map((spec) => spec.trim()).filter((spec) => spec !== '')
+  const specs = list[1]!.split(',').map((spec) => spec.trim()).filter((spec) => spec !== '')
   if (specs.length === 0 || specs.length > MAX_RANGES) return undefined
   const ranges: ByteRange[] = []
   let total = 0
   for (const spec of specs) {
     const match = /^(\d*)-(\d*)$/.exec(spec)
     if (match === null || spec === '-') return undefined
-    const range = toRange(match[1], match[2], size)
+    const range = toRange(match[1]!, match[2]!, size)
     if (range === undefined) return undefined
     if (range === null) continue
     ranges.push(range)

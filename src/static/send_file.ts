@@ -65,7 +65,7 @@ async function sendRanges(
   }
   let parts: readonly Part[] = ranges
   if (ranges.length === 1) {
-    const [{ start, end }] = ranges
+    const { start, end } = ranges[0]!
     headers['content-range'] = `bytes ${start}-${end}/${size}`
     headers['content-length'] = String(end - start + 1)
   } else {

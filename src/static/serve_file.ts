@@ -33,7 +33,8 @@ export async function serveFile(
     })
     for (const [name, value] of new Headers(init.headers)) response.headers.set(name, value)
     if (status === undefined || status === response.status) return response
-    return new Response(response.body, { status, statusText: init.statusText, headers: response.headers })
+    const more = init.statusText === undefined ? {} : { statusText: init.statusText }
+    return new Response(response.body, { status, headers: response.headers, ...more })
   } catch (error) {
     if (isMissing(error)) throw new HttpError(404, undefined, { cause: error })
     throw error

@@ -143,7 +143,7 @@ function receive(pool: PoolState, member: Member, answers: AnswerMessage): void 
     }
   }
   const { messageEnds } = member
-  while (messageEnds.length > 0 && messageEnds[0] <= member.oldestId) messageEnds.shift()
+  while (messageEnds.length > 0 && messageEnds[0]! <= member.oldestId) messageEnds.shift()
   if (member.oldestId !== member.nextId) {
     member.progressAt = performance.now()
     watchBy(pool, member.progressAt + member.shortestTimeoutMs)

@@ -102,9 +102,9 @@ function refuse(pool: PoolState, index: number, queueDepth: number, reason: stri
 
 /** The worker with the fewest unfinished tasks, the first of equals; one that waits to be loaded again comes last. */
 function leastLoaded(members: readonly Member[]): Member {
-  let best = members[0]
+  let best = members[0]!
   for (let i = 1; i < members.length; i++) {
-    const member = members[i]
+    const member = members[i]!
     const waits = member.state === 'waiting'
     if (waits === (best.state === 'waiting') ? member.depth < best.depth : !waits) best = member
   }
@@ -114,7 +114,7 @@ function leastLoaded(members: readonly Member[]): Member {
 function sendAll(pool: PoolState): void {
   pool.sendQueued = false
   for (let i = 0; i < pool.members.length; i++) {
-    if (pool.members[i].outbox.first !== undefined) sendTo(pool, pool.members[i])
+    if (pool.members[i]!.outbox.first !== undefined) sendTo(pool, pool.members[i]!)
   }
 }
 
@@ -132,7 +132,7 @@ function start(pool: PoolState): void {
   const { members, options } = pool
   while (members.length < options.poolSize) members.push(createMember(members.length))
   for (let i = 0; i < members.length; i++) {
-    if (members[i].state === 'stopped') startMember(pool, members[i])
+    if (members[i]!.state === 'stopped') startMember(pool, members[i]!)
   }
 }
 

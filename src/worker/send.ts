@@ -46,7 +46,7 @@ function post(pool: PoolState, member: Member, batch: Task[]): void {
   const message: TaskMessage = [firstId, 0]
   let longest = 0
   for (let i = 0; i < batch.length; i++) {
-    const task = batch[i]
+    const task = batch[i]!
     const slot = (firstId + i) & (SLOTS - 1)
     task.id = firstId + i
     member.sent[slot] = task
@@ -58,19 +58,19 @@ function post(pool: PoolState, member: Member, batch: Task[]): void {
   message[1] = longest
   member.nextId = firstId + batch.length
   try {
-    member.worker!.postMessage(message, batch[0].transfer ?? [])
+    member.worker!.postMessage(message, batch[0]!.transfer ?? [])
     member.messageEnds.push(member.nextId)
   } catch (error) {
     member.nextId = firstId
     for (let i = 0; i < batch.length; i++) {
       member.sent[(firstId + i) & (SLOTS - 1)] = undefined
-      batch[i].id = 0
+      batch[i]!.id = 0
     }
     if (batch.length > 1) {
       for (const task of batch) if (!task.settled) post(pool, member, [task])
-    } else if (settle(batch[0])) {
+    } else if (settle(batch[0]!)) {
       pool.failed++
-      batch[0].reject(error)
+      batch[0]!.reject(error)
     }
   }
 }

@@ -36,7 +36,7 @@ export function toResponse(
   }
   return new Response(body.length === 0 ? null : body, {
     status,
-    statusText,
+    ...(statusText === undefined ? {} : { statusText }),
     headers,
   })
 }

@@ -104,7 +104,7 @@ async function bootSurvivors(
     } catch (error) {
       if (!(error instanceof BootError) || error.entry === null || warmup.length === 0) throw error
       // What is of no handler is the hook: that fails for all of them.
-      const { handler } = steps[error.entry]
+      const { handler } = steps[error.entry]!
       const name = handler === null ? 'all its handlers' : nameHandler(plan, handler)
       console.error(
         `mayfly: the warm-up of ${name} failed, it starts without (\`warmup: 0\` says so in its file): ${error.message}`,
@@ -133,7 +133,7 @@ interface Step {
 
 function toTrials({ report }: NativeProgram, steps: readonly Step[]): HandlerTrial[] {
   return report.trials.map(({ entry, warmUs, runUs }) => {
-    const { handler, tried } = steps[entry]
+    const { handler, tried } = steps[entry]!
     return { handler: handler!, shape: tried!, warmUs, runUs }
   })
 }

@@ -54,8 +54,8 @@ async function planTraced(): Promise<Program> {
     mount: false,
   }
   const { programs, failures } = await planPrograms([route], { defaults: { runtime: 'core' } })
-  if (failures.length > 0) throw failures[0].error
-  return programs[0]
+  if (failures.length > 0) throw failures[0]!.error
+  return programs[0]!
 }
 
 /** Requests behind the last control frame are traced. */

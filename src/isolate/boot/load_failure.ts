@@ -46,9 +46,9 @@ export async function explainLoad(
 
 function causeOf(message: string): Cause | null {
   const [first] = message.split('\n')
-  if (/it (?:worked|took) too long/.test(first)) return 'time'
-  if (first.includes('OutOfMemory') || /out of memory|Exit\(86\)/i.test(message)) return 'memory'
-  return /ended: Exit\(\d+\)/.test(first) && message.includes(EXIT_MARK) ? 'exit' : null
+  if (/it (?:worked|took) too long/.test(first!)) return 'time'
+  if (first!.includes('OutOfMemory') || /out of memory|Exit\(86\)/i.test(message)) return 'memory'
+  return /ended: Exit\(\d+\)/.test(first!) && message.includes(EXIT_MARK) ? 'exit' : null
 }
 
 function wordsFor(cause: Cause, { options: { memoryMb } }: Program, message: string): string {
@@ -105,8 +105,8 @@ export function watchLoops(code: string): string {
         .exec(line)
     if (found === null) return line
     const [, before, loop] = found
-    const rest = line.slice(before.length)
-    if (loop.endsWith('while (')) return `${before}${rest.replace('while (', 'while (__mayflyLook(), ')}`
+    const rest = line.slice(before!.length)
+    if (loop!.endsWith('while (')) return `${before}${rest.replace('while (', 'while (__mayflyLook(), ')}`
     return rest.endsWith(';') ? `${before}${rest.slice(0, -1)}__mayflyLook();` : `${line} __mayflyLook();`
   })
   return watched.join('\n') + LOOK

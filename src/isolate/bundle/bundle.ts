@@ -157,7 +157,7 @@ async function buildForCore(
   const first = await run({ define: { ...CORE_DEFINES, ...MISSING_PROBES, ...Object.fromEntries(probes) } })
   const { code, map } = outputOf(first)
   const text = new TextDecoder().decode(code)
-  const named = probes.filter(([, probe]) => text.includes(probe)).map(([name]) => globalPath(name))
+  const named = probes.filter(([, probe]) => text.includes(probe!)).map(([name]) => globalPath(name!))
   const missing = findMissing({ code: text, map, metafile: first.metafile }, routes)
   if (named.length === 0 && missing.length === 0) return toBundle(first, missing)
   return toBundle(await run({ define: CORE_DEFINES, inject: named }), missing)
@@ -174,8 +174,8 @@ function toBundle(result: BuildResult, missing: readonly MissingUse[]): Bundle {
 }
 
 function outputOf({ outputFiles }: BuildResult): Pick<Bundle, 'code' | 'map'> {
-  const [map, code] = outputFiles[0].path.endsWith('.map') ? outputFiles : outputFiles.toReversed()
-  return { code: code.contents, map: new TextDecoder().decode(map.contents) }
+  const [map, code] = outputFiles[0]!.path.endsWith('.map') ? outputFiles : outputFiles.toReversed()
+  return { code: code!.contents, map: new TextDecoder().decode(map!.contents) }
 }
 
 function toGuestImport(name: string): string {

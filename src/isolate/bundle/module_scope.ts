@@ -87,15 +87,15 @@ rememberModules(${JSON.stringify(guestPath)}, { ${loads.join(', ')} })`
 /** Specifiers in calls of what `createRequire` gave. More than there are do no harm: what is not there fails when it is asked for. */
 function requiredBy(text: string): string[] {
   if (!CREATE.test(text)) return []
-  const makers = ['createRequire', ...[...text.matchAll(ALIAS)].map(([, alias]) => alias)].map(escapeName)
+  const makers = ['createRequire', ...[...text.matchAll(ALIAS)].map(([, alias]) => alias!)].map(escapeName)
   const call = String.raw`(?<![\w$])(?:${makers.join('|')})\s*\(`
   const found = new Set<string>()
   const add = (pattern: string) => {
-    for (const [, single, double] of text.matchAll(new RegExp(pattern, 'g'))) found.add(single ?? double)
+    for (const [, single, double] of text.matchAll(new RegExp(pattern, 'g'))) found.add(single ?? double!)
   }
   add(String.raw`${call}(?:[^()]|\([^()]{0,200}\)){0,200}\)${ARGUMENT}`)
   const named = text.matchAll(new RegExp(String.raw`([\w$]+)\s*=\s*(?:[\w$]+\.)?${call}`, 'g'))
-  for (const name of new Set([...named].map(([, name]) => escapeName(name)))) {
+  for (const name of new Set([...named].map(([, name]) => escapeName(name!)))) {
     add(String.raw`(?<![\w$.])${name}${ARGUMENT}`)
   }
   return [...found]

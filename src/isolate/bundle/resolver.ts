@@ -174,7 +174,7 @@ function isOwn({ namespace }: ResolveArguments): boolean {
 }
 
 function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message.split('\n')[0] : String(error)
+  return error instanceof Error ? error.message.split('\n')[0]! : String(error)
 }
 
 /** The file that an import statement of an ES module names; undefined for what only bundlers find. */

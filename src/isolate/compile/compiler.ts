@@ -32,13 +32,13 @@ export interface ResolveArguments {
 
 /** What a resolve callback gives. */
 export interface ResolveResult {
-  readonly path?: string
-  readonly namespace?: string
-  readonly external?: boolean
-  readonly sideEffects?: boolean
-  readonly errors?: readonly { readonly text: string }[]
+  readonly path?: string | undefined
+  readonly namespace?: string | undefined
+  readonly external?: boolean | undefined
+  readonly sideEffects?: boolean | undefined
+  readonly errors?: readonly { readonly text: string }[] | undefined
   /** Comes to the load callback, and with {@link PluginBuild.resolve} to the resolve callbacks. */
-  readonly pluginData?: unknown
+  readonly pluginData?: unknown | undefined
 }
 
 /** An argument of a load callback. */
@@ -145,7 +145,7 @@ function toProgramError(
 ): unknown {
   const { errors } = error as { errors?: readonly Message[] }
   if (errors === undefined || errors.length === 0) return error
-  const { text: said, location } = errors[0]
+  const { text: said, location } = errors[0]!
   const unresolved = /^Could not resolve "(.*)"$/.exec(said)?.[1] ?? ''
   const reason = reasons.get(unresolved)
   const text = reason === undefined ? said : `import '${unresolved}': ${reason}`

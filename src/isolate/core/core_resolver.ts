@@ -47,7 +47,7 @@ export function isGlobalPath(path: string): boolean {
 
 /** Path of the module whose export is a global of Node. */
 export function globalPath(name: string): string {
-  return fromFileUrl(new URL(NODE_GLOBALS[name], OWN))
+  return fromFileUrl(new URL(NODE_GLOBALS[name]!, OWN))
 }
 /** An import by name. */
 export interface NamedImport {
@@ -191,8 +191,8 @@ async function packageFolder(path: string): Promise<string | null> {
   if (installed !== undefined) return installed
   const cached = /^(.*\/npm\/[^/]+\/)(.*)$/.exec(path)
   if (cached === null) return null
-  let folder = cached[1].slice(0, -1)
-  for (const part of cached[2].split('/')) {
+  let folder = cached[1]!.slice(0, -1)
+  for (const part of cached[2]!.split('/')) {
     folder = join(folder, part)
     if (await isFile(join(folder, 'package.json'))) return folder
   }

@@ -27,5 +27,5 @@ async function bundle(): Promise<Uint8Array<ArrayBuffer>> {
     outfile: SURFACE_PATH,
     platform: 'neutral',
   }, (path) => path)
-  return outputFiles[0].contents
+  return outputFiles[0]!.contents
 }

@@ -56,7 +56,7 @@ export function findMissing(
   }
   const reached = files.map((file) => reachedFrom(file, metafile))
   return [...found.values()].map((use) => {
-    const routes = [...files.keys()].filter((index) => reached[index].has(use.file))
+    const routes = [...files.keys()].filter((index) => reached[index]!.has(use.file))
     // By another path than its importers name it, behind a link: any may be the one.
     return { ...use, routes: routes.length === 0 ? [...files.keys()] : routes }
   })

@@ -290,8 +290,8 @@ export class NativePool {
   /** Takes the answer to the only request under way. */
   #takeNow(ticket: number): NativeCompletion {
     try {
-      const length = this.#words[RESPONSE_BYTES]
-      const left = this.#words[LOG_BYTES] + this.#words[MESSAGE_BYTES] + this.#words[DENIALS_BYTES]
+      const length = this.#words[RESPONSE_BYTES]!
+      const left = this.#words[LOG_BYTES]! + this.#words[MESSAGE_BYTES]! + this.#words[DENIALS_BYTES]!
       const isHere = length <= ANSWER_BYTES && left === 0
       return this.#toCompletion(0, ticket, isHere ? this.#answer.slice(0, length) : null)
     } catch (error) {
@@ -324,7 +324,7 @@ export class NativePool {
   }
 
   #settle(index: number): void {
-    const ticket = this.#signed[index * WORDS + TICKET]
+    const ticket = this.#signed[index * WORDS + TICKET]!
     const slot = ticket & SLOT_MASK
     const pending = this.#pending[slot]
     if (pending === undefined) {
@@ -346,24 +346,24 @@ export class NativePool {
       throw new NativeError('panic', `Cannot settle ticket ${told}: nobody waits for it, want ${ticket}`)
     }
     const completion: NativeCompletion = {
-      outcome: OUTCOMES[this.#words[word + OUTCOME]],
-      log: this.#read(ticket, PARTS.log, this.#words[word + LOG_BYTES]),
-      logDropped: this.#words[word + LOG_DROPPED],
-      denials: this.#readDenials(ticket, this.#words[word + DENIALS_BYTES]),
-      message: decodeText(this.#read(ticket, PARTS.message, this.#words[word + MESSAGE_BYTES])),
-      detail: this.#signed[word + DETAIL],
-      queueUs: this.#longs[long + QUEUE_US],
-      runUs: this.#longs[long + RUN_US],
-      exits: this.#words[word + EXITS],
+      outcome: OUTCOMES[this.#words[word + OUTCOME]!]!,
+      log: this.#read(ticket, PARTS.log, this.#words[word + LOG_BYTES]!),
+      logDropped: this.#words[word + LOG_DROPPED]!,
+      denials: this.#readDenials(ticket, this.#words[word + DENIALS_BYTES]!),
+      message: decodeText(this.#read(ticket, PARTS.message, this.#words[word + MESSAGE_BYTES]!)),
+      detail: this.#signed[word + DETAIL]!,
+      queueUs: this.#longs[long + QUEUE_US]!,
+      runUs: this.#longs[long + RUN_US]!,
+      exits: this.#words[word + EXITS]!,
       reset: this.#resets.take(
         ticket,
-        MACHINES[this.#words[word + MACHINE]],
-        this.#longs[long + RESET_US],
-        this.#words[word + DIRTY_PAGES],
+        MACHINES[this.#words[word + MACHINE]!]!,
+        this.#longs[long + RESET_US]!,
+        this.#words[word + DIRTY_PAGES]!,
       ),
-      worker: this.#words[word + WORKER],
+      worker: this.#words[word + WORKER]!,
       // Last: the ticket ends with it.
-      frame: frame ?? this.#takeFrame(ticket, this.#words[word + RESPONSE_BYTES]),
+      frame: frame ?? this.#takeFrame(ticket, this.#words[word + RESPONSE_BYTES]!),
     }
     noteAnswer(this.#busyPoll, completion.runUs + completion.reset.us)
     return completion

@@ -92,7 +92,7 @@ export class PendingResets {
   #end(at: number): void {
     const word = (field: keyof typeof RESET) => this.#records.getUint32(at + RESET[field][0], true)
     const ticket = word('ticket')
-    const state = MACHINES[word('machine')]
+    const state = MACHINES[word('machine')]!
     if (state === 'resetting') {
       throw new NativeError(
         'panic',

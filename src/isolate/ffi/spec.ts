@@ -193,7 +193,7 @@ function join(items: readonly (readonly [number, readonly Uint8Array[]])[]): Uin
   let at = 4
   items.forEach(([tag, parts], index) => {
     view.setUint32(at, tag, true)
-    view.setUint32(at + 4, lengths[index], true)
+    view.setUint32(at + 4, lengths[index]!, true)
     at += HEAD
     for (const part of parts) {
       bytes.set(part, at)

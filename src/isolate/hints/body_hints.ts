@@ -185,6 +185,7 @@ function findDeclaration(tokens: Tokens, index: number): number | undefined {
     if (/^(?:const|let|var)$/.test(at(tokens, before).text)) return before + 1
     if (is(tokens, before, ';')) return undefined
   }
+  return undefined
 }
 
 /** The names of `{ a, b: c, d = 1 }`, without the rest. */
@@ -264,6 +265,7 @@ function createLookup(tokens: Tokens): Declared {
         const shape = inPlace ? readSchema(index, { left: MOST_PARTS }, 0) : undefined
         if (shape !== undefined && isWhole(shape)) return shape
       }
+      return undefined
     },
     last() {
       return [...values.keys()].reverse().map(schemaOf).find((shape) => shape !== undefined)

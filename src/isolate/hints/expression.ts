@@ -37,7 +37,7 @@ export function readExpression(
   if (kind === 'number') return value(Number(text))
   if (kind === 'pattern') return { expression: { kind: 'pattern', source: text }, next: index + 1 }
   if (kind === 'name') {
-    if (Object.hasOwn(WORDS, text)) return value(WORDS[text])
+    if (Object.hasOwn(WORDS, text)) return value(WORDS[text]!)
     if (text === 'await' || text === 'new') return readExpression(tokens, index + 1, budget, depth + 1)
     return readChain(tokens, index, budget, depth)
   }

@@ -52,10 +52,10 @@ export function findParameters(
     hints.set(name, hint)
     return hint
   }
-  for (const [, , name] of source.matchAll(NUMERIC)) of(name).format = 'number'
+  for (const [, , name] of source.matchAll(NUMERIC)) of(name!).format = 'number'
   for (const [, , name, single, double, number] of source.matchAll(LITERAL)) {
-    const hint = of(name)
-    addLiteral(hint, single ?? double ?? number)
+    const hint = of(name!)
+    addLiteral(hint, single ?? double ?? number!)
     if (number !== undefined) hint.format = 'number'
   }
   for (const [name, { kinds, literals }] of facts) {
@@ -80,7 +80,7 @@ export function sampleParameter(
   const { format, literals } = parameters.get(name) ?? { format: formatOf(name) ?? null, literals: [] }
   const order = LITERAL_OF_TURN.get(turn)
   if (order !== undefined && literals.length > 0 && (format !== 'number' || turn === NUMBER_TURN)) {
-    return literals[order % literals.length]
+    return literals[order % literals.length]!
   }
   if (format !== null) return sampleFormat(format, turn)
   const kind = textKindOf(name)

@@ -57,7 +57,7 @@ function countOf(times: RegExpExecArray | null): readonly [least: number, most: 
 function charactersOf(set: string): string | undefined {
   if (set.startsWith('^')) return undefined
   const escaped = /^\\(.)/.exec(set)
-  if (escaped !== null) return CLASSES[escaped[1]] ?? escaped[1]
+  if (escaped !== null) return CLASSES[escaped[1]!] ?? escaped[1]
   if (set.includes('a-z')) return 'warmup'
   if (set.includes('A-Z')) return 'WARMUP'
   return set.includes('0-9') ? '927687' : set[0]

@@ -66,8 +66,8 @@ export function findHints(text: string, jsx = false): RequestHints {
 function findRoutes(source: string): HintedRoute[] {
   const routes = new Map<string, HintedRoute>()
   for (const [, word, , path] of source.matchAll(ROUTE)) {
-    const method = word.toLowerCase() === 'all' ? null : word.toUpperCase()
-    if (routes.size < MOST) routes.set(`${method} ${path}`, { method, path })
+    const method = word!.toLowerCase() === 'all' ? null : word!.toUpperCase()
+    if (routes.size < MOST) routes.set(`${method} ${path}`, { method, path: path! })
   }
   return [...routes.values()]
 }

@@ -227,11 +227,11 @@ function documentOf(turn: number): unknown {
 }
 
 function textOf(turn: number): string {
-  return TEXTS[turn < 0 ? 4 : turn % 4]
+  return TEXTS[turn < 0 ? 4 : turn % 4]!
 }
 
 function pick<T>(list: readonly T[], turn: number): T {
-  return list[(turn + list.length) % list.length]
+  return list[(turn + list.length) % list.length]!
 }
 
 function singular(name: string): string {

@@ -144,7 +144,7 @@ function fromChain(
   depth: number,
 ): Schema | undefined {
   const [first] = links
-  const known = first.given === null ? lookup(first.name, 'value', budget, depth + 1) : undefined
+  const known = first!.given === null ? lookup(first!.name, 'value', budget, depth + 1) : undefined
   let schema: Schema | undefined = known === undefined
     ? undefined
     : { shape: known, optional: false, required: false }
@@ -177,11 +177,11 @@ function build(
       : given.length === 0
       ? { kind: 'object', members: new Map() } as const
       : word === 'type'
-      ? fromText(members, lookup, budget)
+      ? fromText(members!, lookup, budget)
       : undefined
     return shape === undefined ? undefined : { shape, optional, required: false }
   }
-  const shape = Object.hasOwn(BUILDERS, word) ? BUILDERS[word](given, shapes, lookup, budget) : shapes()[0]
+  const shape = Object.hasOwn(BUILDERS, word) ? BUILDERS[word]!(given, shapes, lookup, budget) : shapes()[0]
   if (shape === undefined) return undefined
   let schema: Schema = { shape, optional, required: false }
   // `v.pipe(v.string(), v.email())`
@@ -285,7 +285,7 @@ function fromText(expression: Expression, lookup: Lookup, budget: Budget): Shape
   }
   if (expression.kind !== 'value' || typeof expression.value !== 'string') return undefined
   const [, least, type] = /^(?:\s*(\d+)\s*<=?)?([^]*)$/.exec(expression.value.slice(0, 500))!
-  const { shape } = readType(toTokens(type), 0, lookup, budget)
+  const { shape } = readType(toTokens(type!), 0, lookup, budget)
   return shape.kind === 'text' && least !== undefined ? { ...shape, least: Number(least) } : shape
 }
 
@@ -365,6 +365,7 @@ function withFacets(shape: Shape, members: ReadonlyMap<string, Expression>): Sha
       const found = members.get(name)
       if (found?.kind === 'value') return found.value
     }
+    return undefined
   }
   const bounds = (least: unknown, most: unknown) => ({
     ...(typeof least === 'number' ? { least } : {}),

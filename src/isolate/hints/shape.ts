@@ -70,7 +70,7 @@ export function toUnion(options: readonly Shape[]): Shape {
   const all: Shape[] = values.length === 0
     ? other
     : [{ kind: 'values', values: [...new Set(values)] }, ...other]
-  return all.length === 0 ? ANY : all.length === 1 ? all[0] : { kind: 'union', options: all }
+  return all.length === 0 ? ANY : all.length === 1 ? all[0]! : { kind: 'union', options: all }
 }
 
 /** Members of both; of `more` where both have one. */

@@ -24,16 +24,16 @@ export function findTemplateShape({ list }: Tokens): Shape | undefined {
     if (kind !== 'text' && kind !== 'template') continue
     if (!/\{|<%|\beach /.test(text)) continue
     for (const [, name] of text.matchAll(LIST)) {
-      if (!WORDS.has(name) && lists.size < MOST_NAMES) lists.add(name)
+      if (!WORDS.has(name!) && lists.size < MOST_NAMES) lists.add(name!)
     }
     for (const [, path] of text.matchAll(VALUE)) {
-      const parts = path.split('.').filter((part) => !WORDS.has(part))
+      const parts = path!.split('.').filter((part) => !WORDS.has(part))
       const name = parts.at(-1)
       if (name !== undefined && names.size < MOST_NAMES) names.add(name)
       // `person.address.city`
       if (parts.length > 2 && objects.size < MOST_NAMES) objects.add(parts.at(-2)!)
     }
-    for (const [, name] of text.matchAll(WITHIN)) if (objects.size < MOST_NAMES) objects.add(name)
+    for (const [, name] of text.matchAll(WITHIN)) if (objects.size < MOST_NAMES) objects.add(name!)
   }
   if (lists.size === 0 && names.size === 0) return undefined
   const member = (shape: Shape): MemberShape => ({ shape, optional: false })

@@ -132,5 +132,5 @@ export function formatOf(name: string): TextFormat | undefined {
 /** The sample of a format for a turn; that of the probe for `-1`. */
 export function sampleFormat(format: TextFormat, turn: number): string {
   const samples: Samples = FORMAT_SAMPLES[format]
-  return samples[turn < 0 ? samples.length - 1 : turn % (samples.length - 1)]
+  return samples[turn < 0 ? samples.length - 1 : turn % (samples.length - 1)]!
 }

@@ -90,7 +90,7 @@ function toWords(name: string): string {
  * runs as well.
  */
 export function sampleText(kinds: readonly TextKind[], turn: number): string {
-  const text = TEXT_SAMPLES[kinds[Math.abs(turn) % kinds.length]]
+  const text = TEXT_SAMPLES[kinds[Math.abs(turn) % kinds.length]!]
   if (turn === LONG_TURN) return `${text}\n`.repeat(Math.ceil(LONG_CHARACTERS / text.length))
   const half = text.indexOf('\n', text.length / 2) + 1 || Math.floor(text.length / 2)
   switch (turn % 8) {

@@ -75,7 +75,7 @@ function matchBrackets(list: readonly Token[]): ReadonlyMap<number, number> {
   for (const [index, { kind, text }] of list.entries()) {
     if (kind !== 'sign') continue
     if (Object.hasOwn(OPEN, text)) open.push(index)
-    else if (open.length > 0 && OPEN[list[open.at(-1)!].text] === text) close.set(open.pop()!, index)
+    else if (open.length > 0 && OPEN[list[open.at(-1)!]!.text] === text) close.set(open.pop()!, index)
   }
   for (const index of open) close.set(index, list.length)
   return close

@@ -158,7 +158,7 @@ function toNamed(
   if (name === 'Record') return { kind: 'record', item: given[1] ?? ANY }
   if (name === 'Map' || name === 'Set') return { kind: 'list', item: given[0] ?? ANY }
   if (LISTS.has(name)) return { kind: 'list', item: given[0] ?? ANY }
-  if (Object.hasOwn(KEYWORDS, name)) return KEYWORDS[name]
+  if (Object.hasOwn(KEYWORDS, name)) return KEYWORDS[name]!
   const known = declared()
   // `Partial<T>`, `z.infer<typeof T>`.
   return known ?? given.find(({ kind }) => kind === 'object' || kind === 'list' || kind === 'union') ?? ANY

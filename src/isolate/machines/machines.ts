@@ -17,33 +17,33 @@ export interface MachinesOptions {
   /** Requests that may wait. */
   readonly queue: number
   /** Called when a library has to be built first, which takes minutes. */
-  readonly onBuild?: () => void
+  readonly onBuild?: (() => void) | undefined
   /** MiB for programs and their machines; over it the least recently used are dropped, and loaded again when they are needed. */
-  readonly memoryBudgetMb?: number
+  readonly memoryBudgetMb?: number | undefined
   /** A program was dropped. */
-  readonly onDrop?: (program: Program) => void
+  readonly onDrop?: ((program: Program) => void) | undefined
   /** A program was compared with one that was never warmed; these handlers answer otherwise: what the warm-up left shows. */
-  readonly onResidue?: (program: Program, handlers: readonly string[]) => void
+  readonly onResidue?: ((program: Program, handlers: readonly string[]) => void) | undefined
   /** A dropped program was loaded again, or one that served before its warm-up is warm. */
-  readonly onReady?: (program: Program, how: Readiness) => void
+  readonly onReady?: ((program: Program, how: Readiness) => void) | undefined
   /** Programs that a warm-up makes quicker serve before it, and it runs in the background; without it they wait for theirs. */
-  readonly warmLater?: boolean
+  readonly warmLater?: boolean | undefined
   /** Gives the opening up. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** How a program came to take requests. */
 export interface Readiness {
   /** False: it serves before its warm-up, which follows. */
-  readonly warm?: boolean
+  readonly warm?: boolean | undefined
   /** Milliseconds until it took requests. */
   readonly bootMs: number
   /** Milliseconds of them until its modules had run, from its base on; undefined where there is none. */
-  readonly loadMs?: number
+  readonly loadMs?: number | undefined
   /** Whether requests run as fast as at the end of the warm-up; undefined where there is none. */
-  readonly settled?: boolean
+  readonly settled?: boolean | undefined
   /** How its handlers ran in a fork of it; undefined where there is none. */
-  readonly trials?: readonly HandlerTrial[]
+  readonly trials?: readonly HandlerTrial[] | undefined
 }
 
 /** A program that takes requests. */

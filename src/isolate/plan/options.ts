@@ -231,4 +231,5 @@ function explainWarmup(value: unknown): string | undefined {
     const fault = findEntryFault(entry)
     if (fault !== undefined) return `has an entry ${index + 1} that is none: ${fault}`
   }
+  return undefined
 }

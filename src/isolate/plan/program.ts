@@ -94,7 +94,7 @@ export interface PlanOptions extends Surroundings {
 /** Where programs come from, beside their files. */
 export interface Surroundings {
   /** Folder of the routes, whose project's files programs may contain; that of the first file if left out. */
-  readonly routesDir?: string
+  readonly routesDir?: string | undefined
   /** Reads a variable of the host; only names that a route lists are asked for. */
   readonly readEnv?: (name: string) => string | undefined
 }
@@ -150,9 +150,9 @@ export async function planGroups(
     const { route, options } = read
     const key = options.group === null ? `file ${route.file}` : `group ${options.group}`
     const members = groups.get(key) ?? []
-    const difference = members.length === 0 ? null : findDifference(members[0].options, options)
+    const difference = members.length === 0 ? null : findDifference(members[0]!.options, options)
     if (difference === null) groups.set(key, [...members, read])
-    else failures.push({ route, error: unequal(members[0], read, difference) })
+    else failures.push({ route, error: unequal(members[0]!, read, difference) })
   }
   return { groups: [...groups.values()], failures }
 }
@@ -199,7 +199,7 @@ export async function planPrograms(
 
 /** A handler by its index, for people: `GET users.ts`. */
 export function nameHandler({ handlers }: Program, index: number): string {
-  const { route, method } = handlers[index]
+  const { route, method } = handlers[index]!
   return method === null ? route.file : `${method} ${route.file}`
 }
 
@@ -212,7 +212,7 @@ export async function planProgram(
     return { program: await toProgram(group, surroundings), failures: [] }
   } catch (error) {
     if (group.length === 1) {
-      return { program: null, failures: [{ route: group[0].route, error: error as Error }] }
+      return { program: null, failures: [{ route: group[0]!.route, error: error as Error }] }
     }
   }
   const planned = []
@@ -231,9 +231,9 @@ export function dependsOn({ bundle }: Program, changed: ReadonlySet<string>): bo
 
 async function toProgram(
   members: readonly Member[],
-  { routesDir = dirname(members[0].route.path), readEnv = (name) => Deno.env.get(name) }: Surroundings,
+  { routesDir = dirname(members[0]!.route.path), readEnv = (name) => Deno.env.get(name) }: Surroundings,
 ): Promise<Program> {
-  const { warmup: _, ...options } = members[0].options
+  const { warmup: _, ...options } = members[0]!.options
   const handlers: ProgramHandler[] = []
   const listed: BundleHandler[] = []
   const warmup: Warmup[] = []

@@ -99,7 +99,7 @@ function mapFrame(mapper: StackMapper, frame: StackFrame): SourcePlace | string 
 /** The name of a source in the map, relative to the root, as a URL; null for the guest's own. */
 function toSourceUrl(source: string): string | null {
   const remote = /^(?:\.\.\/)*remote:(.*)$/.exec(source)
-  if (remote !== null) return remote[1]
+  if (remote !== null) return remote[1]!
   if (/^(?:\.\.\/)*(?:mayfly|builtin):/.test(source)) return null
   const { href, pathname } = new URL(source, 'file:///')
   return pathname.startsWith(GUEST_SOURCE) ? null : href

@@ -59,7 +59,7 @@ export async function withoutForeignMaps(
 ): Promise<string> {
   const foreign = new Set<number>()
   for (const { 1: url, index } of text.matchAll(SOURCE_MAP)) {
-    if (!await isOwnMap(containment, dirname(path), url)) foreign.add(index)
+    if (!await isOwnMap(containment, dirname(path), url!)) foreign.add(index)
   }
   if (foreign.size === 0) return text
   return text.replace(

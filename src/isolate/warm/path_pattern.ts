@@ -25,7 +25,7 @@ export function matchPath(pattern: string, path: string): Record<string, string>
   for (const segment of pattern.split('/').slice(1)) {
     const optional = /^\[\[([^\]]+)\]\]$/.exec(segment)
     if (optional !== null) {
-      names.push(optional[1])
+      names.push(optional[1]!)
       source += '(?:/([^/]+))?'
       continue
     }
@@ -33,7 +33,7 @@ export function matchPath(pattern: string, path: string): Record<string, string>
     let end = 0
     for (const found of segment.matchAll(/\[(\.\.\.)?([^\]]+)\]/g)) {
       source += RegExp.escape(segment.slice(end, found.index)) + (found[1] === undefined ? '([^/]+)' : '(.+)')
-      names.push(found[2])
+      names.push(found[2]!)
       end = found.index + found[0].length
     }
     source += RegExp.escape(segment.slice(end))

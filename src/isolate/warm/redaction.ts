@@ -14,7 +14,7 @@ export function isSecretName(name: string): boolean {
 /** The value of a header with what is secret in it replaced; its form stays, so that it is parsed as a real one. */
 export function redactHeader(name: string, value: string): string {
   if (name === 'cookie') {
-    return value.split(';').map((pair) => `${pair.split('=', 1)[0].trim()}=${REDACTED}`).join('; ')
+    return value.split(';').map((pair) => `${pair.split('=', 1)[0]!.trim()}=${REDACTED}`).join('; ')
   }
   if (!isSecretName(name)) return value
   const scheme = /^([A-Za-z][\w-]*) /.exec(value)

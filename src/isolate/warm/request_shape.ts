@@ -26,7 +26,7 @@ export function queryNames(url: string): string[] {
 
 /** A content type without its parameters; '' for what is none. */
 export function mediaType(header: string | null | undefined): string {
-  return /^\s*([\w!#$&^.+-]{1,64}\/[\w!#$&^.+-]{1,64})\s*(?:;|$)/.exec(header ?? '')?.[1].toLowerCase() ?? ''
+  return /^\s*([\w!#$&^.+-]{1,64}\/[\w!#$&^.+-]{1,64})\s*(?:;|$)/.exec(header ?? '')?.[1]?.toLowerCase() ?? ''
 }
 
 /** The class of a body's size, see {@link RequestShape.bodyBytes}. */

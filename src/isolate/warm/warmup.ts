@@ -141,7 +141,7 @@ function toSample(
 ): WarmupRequest {
   const method = route.method ?? 'GET'
   const own = turn < CLIENTS.length ? id : SMALL_IDS[turn % SMALL_IDS.length]
-  const path = sampleAppPath(pattern, route.path, own)
+  const path = sampleAppPath(pattern, route.path, own!)
   const body = sampleBody({ ...route, method }, hints, turn) ??
     (WITH_BODY.has(method) ? { body: { id } } : {})
   return {
@@ -192,7 +192,7 @@ function toFrames(
   for (let turn = 0; turn < turns; turn++) {
     const share = Math.floor((count + turns - 1 - turn) / turns)
     if (share === 0) continue
-    const client = CLIENTS[turn % CLIENTS.length]
+    const client = CLIENTS[turn % CLIENTS.length]!
     const request = requestOf(client, turn)
     const tried = turn === 0 ? describeShape(entryShape(request, pattern)) : null
     frames.push({ handler, frame: toFrame(pattern, handler, client, request), count: share, tried })

@@ -75,6 +75,7 @@ export function findEntryFault(value: unknown): string | undefined {
     if (error instanceof TypeError) return error.message
     throw error
   }
+  return undefined
 }
 
 /** The body of an entry and its content type. Throws `TypeError` for one that its type cannot have. */

@@ -96,15 +96,15 @@ export interface ErrorData {
   readonly name: string
   readonly message: string
   /** As V8 wrote it: positions are those of the bundle. */
-  readonly stack?: string
+  readonly stack?: string | undefined
   /** Present for an `HttpError`: its message is for the client. */
   readonly http?: {
     readonly status: number
     readonly type: string
     readonly headers?: Readonly<Record<string, string>>
     readonly details?: Readonly<Record<string, unknown>>
-  }
-  readonly cause?: ErrorData
+  } | undefined
+  readonly cause?: ErrorData | undefined
 }
 
 export const MAX_ERROR_TEXT = 8192
@@ -113,25 +113,25 @@ export const MAX_CAUSES = 5
 /** What a guest answers to a request. The frame's body is the response's, or the data of `view` as JSON. */
 export interface ResponseHead {
   /** 200 to 599; absent when `error` is there. */
-  readonly status?: number
-  readonly statusText?: string
-  readonly headers?: HeaderPairs
-  readonly error?: ErrorData
+  readonly status?: number | undefined
+  readonly statusText?: string | undefined
+  readonly headers?: HeaderPairs | undefined
+  readonly error?: ErrorData | undefined
   /** The error is that the answer would have been over its limit. */
-  readonly over?: boolean
+  readonly over?: boolean | undefined
   /** The response is this view, rendered by the host. */
   readonly view?: {
     readonly name: string
     readonly options?: { readonly status?: number; readonly stream?: boolean; readonly headers?: HeaderPairs }
-  }
+  } | undefined
   /** What `ctx.set` has collected by now, what came with the request included; absent when there is none. */
-  readonly pending?: PendingData
+  readonly pending?: PendingData | undefined
   /** From `ctx.set.status`, for what the host makes of an error or a view. */
-  readonly setStatus?: number
+  readonly setStatus?: number | undefined
   /** `ctx.set.session` was called with this. */
-  readonly session?: { readonly data: object | null }
+  readonly session?: { readonly data: object | null } | undefined
   /** `ctx.state`, when the handler changed it. */
-  readonly state?: Readonly<Record<string, unknown>>
+  readonly state?: Readonly<Record<string, unknown>> | undefined
 }
 
 /** The answer to {@link DescribeHead}: for each handler its name and, if its module failed, the error. */

@@ -78,10 +78,10 @@ export interface Frame {
 
 /** Writes a head to the first {@link HEAD_BYTES} of `target`. The lengths are the caller's to have checked. */
 export function writeHead(target: Uint8Array, kind: FrameKind, headerBytes: number, bodyBytes: number): void {
-  target[0] = MAGIC[0]
-  target[1] = MAGIC[1]
-  target[2] = MAGIC[2]
-  target[3] = MAGIC[3]
+  target[0] = MAGIC[0]!
+  target[1] = MAGIC[1]!
+  target[2] = MAGIC[2]!
+  target[3] = MAGIC[3]!
   target[4] = VERSION
   target[5] = kind
   target[6] = 0
@@ -100,13 +100,13 @@ export function readHead(bytes: Uint8Array, kind: FrameKind, limits: FrameLimits
     if (bytes[i] !== MAGIC[i]) throw new FrameError('magic', 0, 'wrong first bytes, wanted MAYF')
   }
   if (length > 4 && bytes[4] !== VERSION) {
-    throw new FrameError('version', bytes[4], `version ${bytes[4]}, wanted ${VERSION}`)
+    throw new FrameError('version', bytes[4]!, `version ${bytes[4]}, wanted ${VERSION}`)
   }
   if (length > 5 && bytes[5] !== kind) {
-    throw new FrameError('kind', bytes[5], `kind ${bytes[5]}, wanted the other direction's`)
+    throw new FrameError('kind', bytes[5]!, `kind ${bytes[5]}, wanted the other direction's`)
   }
-  if (length > 7 && (bytes[6] | bytes[7]) !== 0) {
-    const flags = bytes[6] | bytes[7] << 8
+  if (length > 7 && (bytes[6]! | bytes[7]!) !== 0) {
+    const flags = bytes[6]! | bytes[7]! << 8
     throw new FrameError('flags', flags, `flags 0x${flags.toString(16).padStart(4, '0')}, wanted 0`)
   }
   if (length < HEAD_BYTES) {
@@ -191,5 +191,5 @@ function writeLength(target: Uint8Array, at: number, value: number): void {
 }
 
 function readLength(bytes: Uint8Array, at: number): number {
-  return (bytes[at] | bytes[at + 1] << 8 | bytes[at + 2] << 16 | bytes[at + 3] << 24) >>> 0
+  return (bytes[at]! | bytes[at + 1]! << 8 | bytes[at + 2]! << 16 | bytes[at + 3]! << 24) >>> 0
 }

@@ -48,8 +48,8 @@ export function placeOf(error: unknown): Place | null {
   for (const coloured of [error.message, error.stack ?? '']) {
     const text = stripAnsiCode(coloured)
     for (const [, url, line, column] of text.matchAll(POSITION)) {
-      if (url.startsWith(OWN) || PACKAGE.test(url) || !URL.canParse(url)) continue
-      return { file: decodeURIComponent(new URL(url).pathname), line: Number(line), column: Number(column) }
+      if (url!.startsWith(OWN) || PACKAGE.test(url!) || !URL.canParse(url!)) continue
+      return { file: decodeURIComponent(new URL(url!).pathname), line: Number(line), column: Number(column) }
     }
   }
   return null
@@ -58,7 +58,7 @@ export function placeOf(error: unknown): Place | null {
 /** The first line of what went wrong, without a position. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return `it threw ${String(error)}`
-  const first = error.message.split('\n')[0]
+  const first = error.message.split('\n')[0]!
   if (first === '') return error.name
   return /^\w*Error: /.test(first) ? first : `${error.name}: ${first}`
 }

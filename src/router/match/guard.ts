@@ -27,7 +27,7 @@ export function compileGuard(pattern: string): Guard {
   return (pathname) => {
     const parts = withoutEmptySegments(pathname).slice(1).split('/')
     return parts.length >= segments.length &&
-      segments.every((segment, index) => matchesSegment(segment, parts[index]))
+      segments.every((segment, index) => matchesSegment(segment, parts[index]!))
   }
 }
 

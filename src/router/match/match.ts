@@ -98,9 +98,9 @@ function descend<T>(node: Node<T>, start: number, captures: number): Leaf<T> | n
   }
   if (node.mixed !== null) {
     for (let index = 0; index < node.mixed.length; index++) {
-      const child = mixedChild(node.mixed[index], start, end)
+      const child = mixedChild(node.mixed[index]!, start, end)
       if (child === undefined) continue
-      capture(captures, start + node.mixed[index].prefixLength, end - node.mixed[index].suffixLength)
+      capture(captures, start + node.mixed[index]!.prefixLength, end - node.mixed[index]!.suffixLength)
       const leaf = descend(child, end + 1, captures + 1)
       if (leaf !== null) return leaf
     }
@@ -148,7 +148,7 @@ function toParams<T>(leaf: Leaf<T>, path: string, maxLength: number): Params | n
   for (let index = 0; index < names.length; index++) {
     const value = decodeRest(path.slice(walk.starts[index], walk.ends[index]))
     if (value.length > maxLength) return null
-    params[names[index]] = value
+    params[names[index]!] = value
   }
   return params
 }

@@ -241,7 +241,7 @@ async function scan(graph: ModuleGraph, path: string, node: ModuleNode): Promise
   }
   const base = toFileUrl(path)
   for (const [, single, double, template] of text.matchAll(IMPORT)) {
-    const url = resolveText(single ?? double ?? template, base)
+    const url = resolveText(single ?? double ?? template!, base)
     const target = url === null ? null : parseUrl(graph, url)
     if (target === null) continue
     link(graph, path, target.path)

@@ -20,17 +20,17 @@ export class NativeBuildError extends Error {
 /** Where and how {@link buildArtifact} builds. */
 export interface BuildOptions {
   /** The folder `native`; default that of this checkout. */
-  readonly folder?: string
+  readonly folder?: string | undefined
   /** Default: the variable CARGO_TARGET_DIR, or `target` in the workspace. */
-  readonly targetFolder?: string
+  readonly targetFolder?: string | undefined
   /** The cargo to call; default what {@link findCargo} finds. */
-  readonly cargo?: Pick<Cargo, 'command' | 'env'>
+  readonly cargo?: Pick<Cargo, 'command' | 'env'> | undefined
   /** Where the progress is shown; default the standard error. */
-  readonly sink?: ProgressSink
+  readonly sink?: ProgressSink | undefined
   /** Called when something has to be built. */
-  readonly onBuild?: () => void
+  readonly onBuild?: (() => void) | undefined
   /** Gives the build up. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** One file that cargo makes. */

@@ -49,6 +49,7 @@ async function findBinary(readEnv: (name: string) => string | undefined): Promis
     const path = join(folder, 'cargo')
     if (await exists(path)) return path
   }
+  return undefined
 }
 
 /** RUSTUP_HOME where rustup would not find it, and CARGO_HOME where the registry's configuration lies beside it. */
@@ -92,7 +93,8 @@ async function askVersion(command: string, env: Record<string, string>): Promise
 
 /** Negative when `first` is older; missing parts count as 0. */
 function compareVersions(first: string, second: string): number {
-  const [a, b] = [first, second].map((version) => version.split('.').map(Number))
+  const parts = (version: string) => version.split('.').map(Number)
+  const [a, b] = [parts(first), parts(second)]
   for (let i = 0; i < Math.max(a.length, b.length); i++) {
     const difference = (a[i] ?? 0) - (b[i] ?? 0)
     if (difference !== 0) return difference
