@@ -5,6 +5,7 @@
  * @module
  */
 export { Router } from './src/app/router.ts'
+export type { Handlers, RouteContext, RouteGet, RouteParams } from './src/app/handlers.ts'
 export type { IsolateRouterOptions, RouterOptions, TrustProxy, WorkerOptions } from './src/app/options.ts'
 export type {
   Awaitable,
@@ -25,6 +26,15 @@ export type {
   WorkerFace,
   WorkerRunOptions,
 } from './src/context/types.ts'
+export type {
+  SchemaOutput,
+  StandardIssue,
+  StandardResult,
+  StandardSchema,
+  Validated,
+  ValidateOptions,
+  ValidateSource,
+} from './src/context/schema_types.ts'
 export {
   Engine,
   type EngineEvent,

@@ -3,6 +3,7 @@ import { readBody, readBytes, readForm, readJson, readText } from './body.ts'
 import { parseCookies } from './cookies.ts'
 import { clientAddress } from './ip.ts'
 import { countUpTo, MAX_COOKIES, MAX_QUERY_PARAMETERS } from './limits.ts'
+import type { Validated, ValidateOptions } from './schema_types.ts'
 import type { RequestState } from './state.ts'
 import type { ContextGet } from './types.ts'
 
@@ -103,12 +104,19 @@ export class RequestReader implements ContextGet {
     return session.data as T | null
   }
 
-  validated<T = unknown>(): T {
+  validated<T = unknown>(): T
+  validated<Schemas extends ValidateOptions>(schemas: Schemas): Validated<Schemas>
+  validated(schemas: ValidateOptions = {}): unknown {
     const { validated } = this.#state
     if (validated === null) {
       throw new TypeError('Cannot read validated input: no validate middleware on this route')
     }
-    return validated.value as T
+    const { value } = validated
+    const missing = Object.keys(schemas).find((source) => !Object.hasOwn(Object(value), source))
+    if (missing === undefined) return value
+    throw new TypeError(
+      `Cannot read validated input: ${missing} was not validated for ${this.#state.method} on this route, want validate({ ${missing} })`,
+    )
   }
 
   signal(): AbortSignal {

@@ -1,4 +1,5 @@
 /** The face of a request that handlers and middleware see. Host and guest implement the same one. */
+import type { Validated, ValidateOptions } from './schema_types.ts'
 
 /** A value, or a promise of it. */
 export type Awaitable<T> = T | Promise<T>
@@ -75,6 +76,11 @@ export interface ContextGet {
   session<T extends object = Record<string, unknown>>(): T | null
   /** What the `validate` middleware accepted. Throws without it. */
   validated<T = unknown>(): T
+  /**
+   * The same, typed by the schemas that `validate` was given. Throws `TypeError` where one of them was not asked of this route; `body` and
+   * `json` are not asked of GET, HEAD and OPTIONS.
+   */
+  validated<Schemas extends ValidateOptions>(schemas: Schemas): Validated<Schemas>
   /**
    * Aborted when the client goes away, when the request's time is over, and once the exchange has ended: Deno makes no
    * difference there unless it runs with `--unstable-no-legacy-abort`.

@@ -101,26 +101,26 @@ export interface IsolateMetadata {
 /** Something that happened to a program of a sandbox. Micros are microseconds. */
 export interface SandboxMetadata {
   /** The program, by the name that it was given; absent for a run of code without one. */
-  readonly name?: string
-  readonly version?: string
+  readonly name?: string | undefined
+  readonly version?: string | undefined
   /** What runs it. */
   readonly runtime: 'deno' | 'core'
   /** It has a snapshot of its own. */
-  readonly warm?: boolean
-  readonly queueMicros?: number
-  readonly runMicros?: number
-  readonly resetMicros?: number
-  readonly exits?: number
-  readonly dirtyPages?: number
+  readonly warm?: boolean | undefined
+  readonly queueMicros?: number | undefined
+  readonly runMicros?: number | undefined
+  readonly resetMicros?: number | undefined
+  readonly exits?: number | undefined
+  readonly dirtyPages?: number | undefined
   /** Of `sandbox:ready`: milliseconds until its snapshot took calls. */
-  readonly bootMs?: number
+  readonly bootMs?: number | undefined
   /** The limit that was met, in the unit of the option that `reason` names; of `sandbox:rejected` the queue's. */
-  readonly limit?: number
+  readonly limit?: number | undefined
   /** The system call that was refused, and how often it was in the one run. */
-  readonly call?: string
-  readonly times?: number
+  readonly call?: string | undefined
+  readonly times?: number | undefined
   /** The option whose limit was met, or words. */
-  readonly reason?: string
+  readonly reason?: string | undefined
 }
 
 /** No virtual machine can run, and what isolated routes do instead. */

@@ -16,12 +16,5 @@ export {
 } from './security_headers.ts'
 export { serverTiming, type ServerTimingOptions } from './server_timing.ts'
 export { session, type SessionOptions } from './session.ts'
-export type { SchemaOutput, StandardIssue, StandardResult, StandardSchema } from './standard_schema.ts'
-export {
-  validate,
-  type Validated,
-  type ValidateIssue,
-  type ValidateOptions,
-  type ValidateSource,
-} from './validate.ts'
+export { validate, type ValidateIssue } from './validate.ts'
 export { type SocketCallback, websocket, type WebSocketOptions } from './websocket.ts'

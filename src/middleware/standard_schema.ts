@@ -1,28 +1,5 @@
-/** The parts of Standard Schema v1 (standardschema.dev) that validation needs. Zod, Valibot, ArkType and others have them. */
-
-/** A schema of any library. */
-export interface StandardSchema<Input = unknown, Output = Input> {
-  readonly '~standard': {
-    readonly version: 1
-    readonly vendor: string
-    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
-    readonly types?: { readonly input: Input; readonly output: Output } | undefined
-  }
-}
-
-/** The outcome of a validation. */
-export type StandardResult<Output> =
-  | { readonly value: Output; readonly issues?: undefined }
-  | { readonly issues: readonly StandardIssue[] }
-
-/** What is wrong, and where. */
-export interface StandardIssue {
-  readonly message: string
-  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
-}
-
-/** The type that a schema gives. */
-export type SchemaOutput<S> = S extends StandardSchema<infer _Input, infer Output> ? Output : never
+/** Standard Schemas as they come: a look at one, and at what it found wrong. */
+import type { StandardIssue, StandardSchema } from '../context/schema_types.ts'
 
 /** True for a Standard Schema v1, which may be an object or a function. */
 export function isStandardSchema(value: unknown): value is StandardSchema {

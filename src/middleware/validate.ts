@@ -1,33 +1,10 @@
 import { attachValidated, emitEvent, stateOf, wantsEvent } from '../context/internals.ts'
+import type { ValidateOptions, ValidateSource } from '../context/schema_types.ts'
 import type { Awaitable, Context, Middleware } from '../context/types.ts'
 import { HttpError } from '../errors/http_error.ts'
 import { checkOptions } from '../options/check.ts'
 import type { OptionRule, OptionRules } from '../options/rule.ts'
-import { isStandardSchema, issuePath, type SchemaOutput, type StandardSchema } from './standard_schema.ts'
-
-/** Schemas of {@linkcode validate}, at least one: what each part of the request must be. */
-export interface ValidateOptions {
-  /** The body by its Content-Type; not asked of GET, HEAD and OPTIONS. */
-  readonly body?: StandardSchema
-  /** The body as JSON, whatever its Content-Type; not asked of GET, HEAD and OPTIONS. */
-  readonly json?: StandardSchema
-  /** A record of the query; a name that repeats gives an array. */
-  readonly query?: StandardSchema
-  /** A record of the route's parameters. */
-  readonly params?: StandardSchema
-  /** A record of the headers, names in lower case. */
-  readonly headers?: StandardSchema
-  /** A record of the cookies. */
-  readonly cookies?: StandardSchema
-}
-
-/** A part of the request that can be validated. */
-export type ValidateSource = keyof ValidateOptions
-
-/** What `ctx.get.validated` gives for these schemas: `ctx.get.validated<Validated<typeof schemas>>()`. */
-export type Validated<Schemas extends ValidateOptions> = {
-  -readonly [Source in keyof Schemas & ValidateSource]: SchemaOutput<Schemas[Source]>
-}
+import { isStandardSchema, issuePath } from './standard_schema.ts'
 
 /** One thing that is wrong with a request, as the client reads it. */
 export interface ValidateIssue {

@@ -75,7 +75,7 @@ export function takeResponse(limits: ResolvedLimits, completion: Completion, rem
     () =>
       new Response(NULL_BODY.has(status) ? null : body, {
         status,
-        statusText,
+        ...(statusText === undefined ? {} : { statusText }),
         headers: headers as [string, string][],
       }),
     remains,

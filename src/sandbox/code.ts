@@ -95,7 +95,7 @@ export function checkCode(code: SandboxCode): CheckedCode {
       }`,
     )
   }
-  const entries = names.map((name) => toEntry(name, modules[name]))
+  const entries = names.map((name) => toEntry(name, modules[name]!))
   const bytes = entries.reduce((sum, [name, , content]) => sum + name.length + content.length, 0)
   if (bytes > MAX_CODE_BYTES) {
     throw new RangeError(`Cannot load a program: ${bytes} bytes of modules, want at most ${MAX_CODE_BYTES}`)
@@ -128,7 +128,7 @@ function toEntry(name: string, source: string | ModuleSource): ModuleEntry {
   }
   if (typeof source === 'string') return toNamedEntry(name, source)
   const members = typeof source === 'object' && source !== null ? Object.entries(source) : []
-  const [kind, content] = members.length === 1 ? members[0] : []
+  const [kind, content] = members.length === 1 ? members[0]! : []
   if ((kind === 'js' || kind === 'ts' || kind === 'text') && typeof content === 'string') {
     return [name, kind, content]
   }

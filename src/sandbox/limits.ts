@@ -41,7 +41,7 @@ export function toLimits(
     'timeoutMs' | 'cpuMs' | 'memoryMb' | 'limits'
   >,
 ): SandboxLimits {
-  return { timeoutMs, cpuMs, memoryMb, ...limits }
+  return dropUndefined({ timeoutMs, cpuMs, memoryMb, ...limits })
 }
 
 /** Limits of a run: `given` over `defaults`. Throws `TypeError` or `RangeError` that names each fault. */
@@ -77,6 +77,8 @@ export function resolveLimits(
   }
 }
 
-function dropUndefined(limits: SandboxLimits): SandboxLimits {
+function dropUndefined(
+  limits: { readonly [Name in keyof SandboxLimits]: SandboxLimits[Name] | undefined },
+): SandboxLimits {
   return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined))
 }

@@ -27,7 +27,7 @@ export interface SandboxOptions {
 /** Options with their defaults. */
 export type ResolvedSandboxOptions =
   & Readonly<Required<Omit<SandboxOptions, 'memoryBudgetMb'>>>
-  & Pick<SandboxOptions, 'memoryBudgetMb'>
+  & { readonly memoryBudgetMb: number | undefined }
 
 const LEAST: Readonly<Partial<Record<keyof SandboxOptions, number>>> = {
   vms: 1,
@@ -40,7 +40,9 @@ const LEAST: Readonly<Partial<Record<keyof SandboxOptions, number>>> = {
 }
 
 /** Checks the options and fills in the defaults. Throws `TypeError` or `RangeError` that says what is wrong. */
-export function resolveSandboxOptions(options: SandboxOptions = {}): ResolvedSandboxOptions {
+export function resolveSandboxOptions(
+  options: { readonly [Name in keyof SandboxOptions]: SandboxOptions[Name] | undefined } = {},
+): ResolvedSandboxOptions {
   for (const [name, value] of Object.entries(options)) {
     if (name === 'runtime' || name === 'limits' || value === undefined) continue
     const least = LEAST[name as keyof SandboxOptions]

@@ -247,12 +247,12 @@ export class Programs {
 
   #demote(): void {
     const [oldest] = this.#warm
-    this.#warm.delete(oldest)
-    this.#machines.retire(oldest.running!)
-    oldest.running = null
-    oldest.uses = 0
-    oldest.state = 'once'
-    this.#tell('sandbox:drop', oldest, { reason: 'promoted', limit: this.#options.promoted })
+    this.#warm.delete(oldest!)
+    this.#machines.retire(oldest!.running!)
+    oldest!.running = null
+    oldest!.uses = 0
+    oldest!.state = 'once'
+    this.#tell('sandbox:drop', oldest!, { reason: 'promoted', limit: this.#options.promoted })
   }
 
   #tell(

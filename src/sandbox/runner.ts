@@ -126,7 +126,7 @@ function fill(text: string, { outputBytes, limits }: ProgramOptions, program: Gu
     [LOG_MARK]: () => `${limits.logBytes}`,
     [PROGRAM_MARK]: () => program === null ? 'null' : toLiteral(program),
   }
-  return text.replaceAll(/__MAYFLY_[A-Z_]+__/g, (mark) => values[mark]())
+  return text.replaceAll(/__MAYFLY_[A-Z_]+__/g, (mark) => values[mark]!())
 }
 
 /** A program as an expression of JavaScript. */

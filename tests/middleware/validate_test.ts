@@ -1,10 +1,16 @@
 // deno-lint-ignore-file no-import-prefix -- only these tests use the three libraries
-import { type Middleware, validate, type Validated, type ValidateOptions } from '@mayfly/mayfly'
+import {
+  type Middleware,
+  type StandardSchema,
+  validate,
+  type Validated,
+  type ValidateOptions,
+} from '@mayfly/mayfly'
 import { assert, assertEquals } from '@std/assert'
 import { type } from 'npm:arktype@2.2.9'
 import * as v from 'npm:valibot@1.5.0'
 import { z } from 'npm:zod@4.6.7'
-import { issuePath, type StandardSchema } from '../../src/middleware/standard_schema.ts'
+import { issuePath } from '../../src/middleware/standard_schema.ts'
 import { answer, assertRefused, makeSite, statusOf } from './site.ts'
 
 const show: Middleware = answer((ctx) => ctx.get.validated())

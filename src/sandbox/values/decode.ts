@@ -60,7 +60,7 @@ class Decoder {
     const document = this.#document
     for (let i = 1; i < document.length; i++) this.#made.push(this.#make(nodeOf(document[i])))
     if (this.#at !== this.#raw.length) throw fault('the raw bytes', this.#raw.length, `${this.#at} of them`)
-    for (let i = 1; i < document.length; i++) this.#fill(nodeOf(document[i]), this.#made[i - 1])
+    for (let i = 1; i < document.length; i++) this.#fill(nodeOf(document[i]), this.#made[i - 1]!)
     return this.#value(document[0])
   }
 

@@ -81,7 +81,7 @@ class Encoder {
   /** Objects wait in a line, so that a list of a million links needs no stack. */
   document(root: unknown): string {
     let text = `[${this.#value(root, 'the value')}`
-    for (let index = 0; index < this.#queue.length; index++) text += `,${this.#node(this.#queue[index])}`
+    for (let index = 0; index < this.#queue.length; index++) text += `,${this.#node(this.#queue[index]!)}`
     return `${text}]`
   }
 
@@ -143,7 +143,7 @@ class Encoder {
   #members(object: object, names: readonly string[]): string {
     let text = ''
     for (let i = 0; i < names.length; i++) {
-      const name = names[i]
+      const name = names[i]!
       text += `,${stringify(name)},${this.#value((object as Record<string, unknown>)[name], name)}`
     }
     return text
@@ -306,13 +306,13 @@ export function joinMessage({ text, raw }: EncodedValue): Uint8Array<ArrayBuffer
   const head = encodeText(text)
   if (raw.length === 0) return head
   let length = head.length + 1
-  for (let i = 0; i < raw.length; i++) length += raw[i].length
+  for (let i = 0; i < raw.length; i++) length += raw[i]!.length
   const bytes = new Bytes(length)
   bytes.set(head)
   let at = head.length + 1
   for (let i = 0; i < raw.length; i++) {
-    bytes.set(raw[i], at)
-    at += raw[i].length
+    bytes.set(raw[i]!, at)
+    at += raw[i]!.length
   }
   return bytes
 }
