@@ -36,6 +36,7 @@ export const GATE_FILES = [
   'tests/isolated/teardown_test.ts',
   'tests/isolated/unloadable_test.ts',
   'tests/router/reload_growth_test.ts',
+  'tests/sandbox/swap_test.ts',
   'tests/site/browser_test.ts',
   'tests/site/isolation_test.ts',
 ] as const

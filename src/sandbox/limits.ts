@@ -44,6 +44,35 @@ export function toLimits(
   return dropUndefined({ timeoutMs, cpuMs, memoryMb, ...limits })
 }
 
+/** Sets of limits that are kept. */
+const MAX_KNOWN = 64
+
+/** Limits as they were given, and what they mean: looking at them takes longer than a small run. */
+export class KnownLimits {
+  readonly #runtime: IsolateRuntime
+  readonly #defaults: SandboxLimits
+  readonly #known = new Map<string, ResolvedLimits>()
+
+  constructor(runtime: IsolateRuntime, defaults: SandboxLimits) {
+    this.#runtime = runtime
+    this.#defaults = defaults
+  }
+
+  /** As {@linkcode resolveLimits}. */
+  resolve(given: SandboxLimits): ResolvedLimits {
+    if (!Object.values(given).every(Number.isFinite)) {
+      return resolveLimits(this.#runtime, given, this.#defaults)
+    }
+    const key = JSON.stringify(given)
+    const known = this.#known.get(key)
+    if (known !== undefined) return known
+    const limits = resolveLimits(this.#runtime, given, this.#defaults)
+    if (this.#known.size >= MAX_KNOWN) this.#known.delete(this.#known.keys().next().value!)
+    this.#known.set(key, limits)
+    return limits
+  }
+}
+
 /** Limits of a run: `given` over `defaults`. Throws `TypeError` or `RangeError` that names each fault. */
 export function resolveLimits(
   runtime: IsolateRuntime,

@@ -18,7 +18,7 @@ import { takeResponse, takeValue } from './answer.ts'
 import { checkText, type SandboxCode } from './code.ts'
 import { LimitError, type RunStats, SandboxError } from './errors.ts'
 import { SandboxEvents } from './events.ts'
-import { type ResolvedLimits, resolveLimits, type SandboxLimits } from './limits.ts'
+import { KnownLimits, type ResolvedLimits, resolveLimits, type SandboxLimits } from './limits.ts'
 import { SandboxMachines } from './machines.ts'
 import type { Call, FetchCall } from './message.ts'
 import { type ResolvedSandboxOptions, resolveSandboxOptions, type SandboxOptions } from './options.ts'
@@ -76,6 +76,7 @@ export class Sandbox implements AsyncDisposable {
   readonly #machines: SandboxMachines
   readonly #events: SandboxEvents
   readonly #programs: Programs
+  readonly #limits: KnownLimits
   readonly #open: (() => Promise<Machines>) | null
   #runs = 0
   #failed = 0
@@ -86,6 +87,7 @@ export class Sandbox implements AsyncDisposable {
     this.#options = options
     this.#machines = new SandboxMachines(open)
     this.#events = events
+    this.#limits = new KnownLimits(options.runtime, options.limits)
     this.#open = own ? open : null
     this.#programs = new Programs(
       options,
@@ -136,8 +138,7 @@ export class Sandbox implements AsyncDisposable {
       throw new TypeError(`Cannot run a program: it is ${Deno.inspect(text)}, want its text`)
     }
     const { args = [], language = 'js', export: entrypoint = 'default', ...given } = options
-    const { runtime, limits: defaults } = this.#options
-    const limits = resolveLimits(runtime, given, defaults)
+    const limits = this.#limits.resolve(given)
     const code = checkText(text, language)
     const call = { program: code.program, entrypoint, method: undefined, args, env: {}, props: undefined }
     return await this.#count(async () => {

@@ -139,6 +139,38 @@ inEachSandbox({ promoteAfter: 3, promoted: 2 }, ({ runtime, test, sandbox }) => 
   })
 })
 
+testIsolated(
+  'of one program nothing shows in another: no name, version, code, environment or log',
+  async () => {
+    await using sandbox = await Sandbox.open({ vms: 1 })
+    const secret = crypto.randomUUID().replaceAll('-', '')
+    const mine = sandbox.get(`name-${secret}`, {
+      mainModule: `m${secret}.js`,
+      modules: {
+        [`m${secret}.js`]:
+          `console.log('${secret}'); globalThis.s${secret} = '${secret}'\nexport const f = () => { throw new Error('${secret}') }`,
+      },
+      env: { SECRET: secret },
+    }, { version: secret })
+    await rejection(mine.call('f'), ThrownError)
+    const look = `const seen = []
+    const look = (value, depth) => {
+      if (depth > 3 || value === null || (typeof value !== 'object' && typeof value !== 'function')) return
+      for (const key of Reflect.ownKeys(value)) {
+        seen.push(String(key))
+        try { const member = value[key]; if (typeof member === 'string') seen.push(member); else look(member, depth + 1) } catch (error) { seen.push(String(error), String(error.stack)) }
+      }
+    }
+    export const f = () => { look(globalThis, 0); seen.push(new Error('x').stack); return seen.filter((text) => text.includes('${secret}')).length + (seen.length > 100 ? 0 : 1000) }
+    export const g = async () => { try { return await import('./m${secret}.js') } catch (error) { return error.message } }`
+    const other = sandbox.get('other', { ...program(look), limits: { timeoutMs: 30_000 } })
+    assertEquals(await other.call('f'), 0)
+    assertStringIncludes(await other.call('g') as string, 'Cannot import')
+    const error = await rejection(sandbox.run('throw new Error("mine")'), ThrownError)
+    assert(!Deno.inspect(error).includes(secret))
+  },
+)
+
 testIsolated('a loader is asked once, and again after it failed or was forgotten', async () => {
   await using sandbox = await Sandbox.open({ vms: 1, programs: 1 })
   let asked = 0
