@@ -40,7 +40,8 @@ const texts = new Map<string, Promise<string>>()
 
 /** A machine that waits for code. Rejects where Mayfly's own modules cannot be bundled. */
 export async function planRunner(kind: RunnerKind): Promise<Program> {
-  return await toProgram('the sandbox', kind, null, warmRunner(kind))
+  const options = { ...kind.options, timeoutMs: WARMUP_MS }
+  return await toProgram('the sandbox', { ...kind, options }, null, warmRunner(kind))
 }
 
 /** A machine that has a program. `warmup` are calls that it had, as {@linkcode toCallFrame} makes them. */
@@ -172,6 +173,8 @@ function toFrame(
   )
 }
 
+/** Longest single run of a sample. They end; a host that is busy must not make a runner that is cold for ever. */
+const WARMUP_MS = 60_000
 /** Runs of each sample before the snapshot of a runner. */
 const WARMUP_RUNS = 150
 
@@ -192,7 +195,7 @@ function warmRunner({ options: { runtime }, typed }: RunnerKind): Warmup[] {
             'js',
             'import { f } from "./lib.js"\nimport data from "./data.json"\nexport default () => f(data)',
           ],
-          ['lib.js', 'js', 'export const f = async ({ a }) => { console.log("a is", a); return a }'],
+          ['lib.js', 'js', 'export const f = async ({ a }) => { console.debug(a); return a }'],
           ['data.json', 'json', '{ "a": 1 }'],
         ],
       },
