@@ -17,7 +17,7 @@ import { ask, startSoakServer } from './soak/server.ts'
 /** An attacker's share of the machine is that of any busy client: this one does no harm. */
 const BUSY: Kind = { name: 'a busy neighbour', path: '/count?id=1', status: 200 }
 const PERIOD_MS = 10
-/** The first attacks of a kind may hold every machine once: nobody knows them yet. */
+/** The first attacks of a kind may hold every machine once: the scheduler has not seen them yet. */
 const LEAD_MS = 500
 /** Rest between attackers, for what the one before left to be done. */
 const REST_MS = 100

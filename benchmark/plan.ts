@@ -21,7 +21,7 @@ export const SERVERS: Readonly<Record<ServerName, string>> = {
   'mayfly-sampled': 'main-sampled.ts',
 }
 
-/** What is timed together, so that the two sides of a ratio see the same weather. */
+/** What is timed together, so that both sides of a ratio run under the same conditions. */
 export interface Group {
   readonly route: string
   readonly servers: readonly ServerName[]

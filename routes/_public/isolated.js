@@ -1,6 +1,10 @@
 /** The isolation page: calls the isolated routes, and shows each answer beside its request and what it cost. */
 
-const { ask, machines } = await import(new URL(`ask.js${new URL(import.meta.url).search}`, import.meta.url))
+const versioned = (name) => new URL(`${name}${new URL(import.meta.url).search}`, import.meta.url)
+const [{ ask, machines }, { answerOf }] = await Promise.all([
+  import(versioned('ask.js')),
+  import(versioned('answer.js')),
+])
 
 const SHOWN = 1000
 const rows = document.querySelector('#runs tbody')
@@ -32,20 +36,6 @@ async function call(link) {
   answer.removeAttribute('aria-busy')
   calls.delete(link)
   await refresh()
-}
-
-/** The place of a link's answer: right below the link. */
-function answerOf(link) {
-  const found = link.parentElement.querySelector('.answer')
-  if (found) return found
-  const answer = document.createElement('pre')
-  answer.className = 'answer'
-  answer.tabIndex = 0
-  answer.setAttribute('role', 'region')
-  answer.setAttribute('aria-live', 'polite')
-  answer.setAttribute('aria-label', `Answer of ${link.getAttribute('href')}`)
-  link.after(answer)
-  return answer
 }
 
 async function refresh() {

@@ -41,6 +41,7 @@ let lastEtag = ''
 
 /** Sends the request of a link and shows the answer right below the link. */
 async function tryRequest(link) {
+  const { answerOf } = await import(new URL(`answer.js${new URL(import.meta.url).search}`, import.meta.url))
   const output = answerOf(link)
   const headers = JSON.parse((link.dataset.headers ?? '{}').replace('$etag', lastEtag.replaceAll('"', '\\"')))
   const begin = performance.now()
@@ -69,17 +70,4 @@ async function tryRequest(link) {
     output.textContent = `The request failed: ${error.message}`
   }
   output.scrollTop = 0
-}
-
-function answerOf(link) {
-  const found = link.parentElement.querySelector('.answer')
-  if (found) return found
-  const answer = document.createElement('pre')
-  answer.className = 'answer'
-  answer.tabIndex = 0
-  answer.setAttribute('role', 'region')
-  answer.setAttribute('aria-live', 'polite')
-  answer.setAttribute('aria-label', `Answer of ${link.getAttribute('href')}`)
-  link.after(answer)
-  return answer
 }
