@@ -3,7 +3,7 @@ import { TemplateError } from '../dve/mod.ts'
 import { setSourcePlace, setSummary } from '../errors/source_place.ts'
 import { RouteLoadError } from '../router/load/load_error.ts'
 
-/** Tells of errors about a file that did not run, a view or a route, that this file is where they were: their stack is Mayfly's. */
+/** Gives errors about a file that did not run, a view or a route, that file as their place: their stack is Mayfly's. */
 export function placeErrors(error: unknown): void {
   for (let current = error, depth = 0; current instanceof Error && depth < 5; depth++) {
     if (current instanceof TemplateError) placeTemplateError(current)

@@ -28,7 +28,7 @@ export function createFaultLog(): FaultLog {
   return { faults: new Map() }
 }
 
-/** Tells a fault, or counts it: `what` says what failed, `GET /a failed`. `project` as for {@linkcode toLogText}. */
+/** Prints a fault, or counts it: `what` says what failed, `GET /a failed`. `project` as for {@linkcode toLogText}. */
 export function logFault(log: FaultLog, what: string, error: unknown, project: string | null): void {
   const { line, key, below } = toLogText(error, project)
   const known = log.faults.get(key)
@@ -44,7 +44,7 @@ export function logNews(log: FaultLog, error: unknown, project: string | null): 
   console.error([`mayfly: ${line}`, ...below].join('\n'))
 }
 
-/** As {@linkcode logNews}, for a fault that the caller tells. */
+/** As {@linkcode logNews}, for a fault that the caller prints. */
 export function noteNews(log: FaultLog, error: unknown, project: string | null): LogText {
   const text = toLogText(error, project)
   log.faults.delete(text.key)

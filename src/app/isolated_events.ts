@@ -7,7 +7,7 @@ import { describeMissing } from '../isolate/core/missing_in_core.ts'
 import { nameHandler, type Program } from '../isolate/plan/program.ts'
 import { describeShape } from '../isolate/warm/request_shape.ts'
 
-/** Makes events of what the isolation tells. */
+/** Makes events of what the isolation reports. */
 export function toHooks(bus: EventBus): IsolationHooks {
   return {
     boot: (program) => emit(bus, 'isolate:boot', nameOf(program)),

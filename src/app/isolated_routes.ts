@@ -121,7 +121,7 @@ function stillStarting({ isolated: { building } }: App): HttpError {
   return new HttpError(503, message, { type: 'isolation-starting', headers: { 'retry-after': '5' } })
 }
 
-/** Tells which table the machines are to run; they follow at {@linkcode startIsolated}, or at once when they run already. */
+/** Sets the table that the machines are to run; they follow at {@linkcode startIsolated}, or at once when they run already. */
 export function setIsolatedTable(app: App, table: RouteTable): void {
   const { isolated } = app
   isolated.table = table
@@ -211,7 +211,7 @@ async function startPrograms(
   await isolation.machines.whileStarting(() => isolated.line.run(starts, isolation.options.vms))
 }
 
-/** Brings one program into service, or tells why it cannot be. */
+/** Brings one program into service, or reports why it cannot. */
 async function start(app: App, isolation: Isolation, group: Group): Promise<void> {
   const failed = await startGroup(isolation, group)
   for (const { route } of group) {

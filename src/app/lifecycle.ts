@@ -136,7 +136,7 @@ function swapRoutes(app: App, table: RouteTable): void {
   setIsolatedTable(app, table)
 }
 
-/** Tells pages of new routes once isolated ones run too; notices of the same load come before that. */
+/** Notifies pages of new routes once isolated ones run too; notices of the same load come before that. */
 function publishLater(app: App, live: LiveReload): void {
   live.faults.delete(WHOLE_FOLDER)
   noteChange(live)
@@ -229,7 +229,7 @@ function toStartupError(error: unknown): unknown {
   return expected ? new StartupError(error.message) : error
 }
 
-/** Makes an event of what the router room tells; errors that no listener hears go to stderr. */
+/** Makes an event of what the router room reports; errors that no listener hears go to stderr. */
 export function notify(app: App, notice: RouteNotice): void {
   const { kind, file, reason = '', error } = notice
   const pattern = notice.pattern === '' ? undefined : notice.pattern

@@ -25,7 +25,7 @@ export function createEngine(options: ResolvedOptions): Engine | undefined {
   })
 }
 
-/** Makes the engine tell the bus what it does when anybody listens, and nothing when nobody does. */
+/** Makes the engine report to the bus while the bus has listeners, and only then. */
 export function followViews(bus: EventBus, engine: Engine): void {
   if (!VIEW_KINDS.some((kind) => wants(bus, kind))) return engine.setHooks(undefined)
   engine.setHooks({

@@ -28,7 +28,7 @@ export async function useEsbuild<Api extends Stoppable, T>(work: (esbuild: Api) 
   }
 }
 
-/** esbuild is a process, and without the permission for one fails in its own wrapper with words that tell nobody why. */
+/** esbuild is a process, and without the permission for one it fails in its own wrapper with words that do not say why. */
 function explain(error: unknown): unknown {
   const isTold = typeof error === 'object' && error !== null && 'errors' in error
   if (isTold || Deno.permissions.querySync({ name: 'run' }).state === 'granted') return error

@@ -243,7 +243,7 @@ export class Engine {
   #open(name: string): Page {
     const clean = normalizeName(String(name))
     const short = clean.slice(0, -'.dve'.length)
-    // A name with `..` may lead outside, which only the file system can tell.
+    // A name with `..` may lead outside, which only the file system knows.
     const kept = name.includes('..') ? undefined : this.#pages.get(clean) ?? this.#pages.get(short)
     if (kept !== undefined) {
       if (name === clean || name === short) this.#pages.set(name, kept)

@@ -69,7 +69,7 @@ export interface IsolateMetadata {
   readonly exits?: number | undefined
   readonly dirtyPages?: number | undefined
   readonly bootMs?: number | undefined
-  /** Of `isolate:ready`: false before the warm-up, which follows in the background and tells again. */
+  /** Of `isolate:ready`: false before the warm-up, which follows in the background and has an event of its own. */
   readonly warm?: boolean | undefined
   /** Milliseconds of them until its modules had run, from a started runtime on. */
   readonly loadMs?: number | undefined

@@ -284,7 +284,7 @@ function toAnswer(
   }
 }
 
-/** Tells what the answer lacked the grants for: on standard error at once, by events after `complete`. */
+/** Reports what the answer lacked the grants for: on standard error at once, by events after `complete`. */
 function tellRefusals(
   hooks: IsolationHooks,
   handler: IsolatedHandler,
@@ -312,7 +312,7 @@ async function refuseAnswer(
   })
 }
 
-/** Tells how a request ended, after `complete`: an answer that stands need not wait for the reset, and this one does not. */
+/** Reports how a request ended, after `complete`: an answer that stands need not wait for the reset, and this one does not. */
 async function tellEnding(
   hooks: IsolationHooks,
   plan: Program,
@@ -377,7 +377,7 @@ async function boot({ options, machines }: Isolation, plan: Program): Promise<Ru
   return { plan, booted, grants: toGrants(plan.options.may) }
 }
 
-/** Tells how a program came to serve, and which of its handlers the warm-up did not settle. */
+/** Reports how a program came to serve, and which of its handlers the warm-up did not settle. */
 function tellReady({ hooks }: IsolationOptions, plan: Program, how: Readiness): void {
   const { warm, bootMs, loadMs, settled, trials = [] } = how
   hooks.ready?.(plan, {

@@ -16,7 +16,7 @@ export interface RateLimitOptions {
   readonly key?: (ctx: Context) => Awaitable<string | undefined>
   /** Keys in memory at most. Default 10 000. */
   readonly maxKeys?: number
-  /** Tell the client by RateLimit headers. Default true. */
+  /** Send RateLimit headers to the client. Default true. */
   readonly headers?: boolean
   /** What a refused client reads. Default `Too many requests`. */
   readonly message?: string

@@ -5,7 +5,7 @@ import { isToken } from './token.ts'
 
 /** Options of {@linkcode serverTiming}. */
 export interface ServerTimingOptions {
-  /** Whether the client sees the timings; durations can tell what it should not know. Default: everyone does. */
+  /** Whether the client sees the timings; durations can reveal what it should not know. Default: everyone does. */
   readonly enabled?: boolean | ((ctx: Context) => boolean)
   /** Add `total`, the time of all that is inside this middleware. Default true. */
   readonly total?: boolean
@@ -29,7 +29,7 @@ const RULES: OptionRules<ServerTimingOptions> = {
 }
 
 /**
- * Tells the browser's network panel where the time went, by the Server-Timing header (W3C). Handlers note a step by
+ * Shows in the browser's network panel where the time went, by the Server-Timing header (W3C). Handlers note a step by
  * `ctx.state.measure!('db', () => query())`, which gives what the step gives, a promise too. A step that ends after the
  * response was made is not in it.
  */

@@ -5,7 +5,7 @@
  * less. Answers come in the order of the tasks, so the unanswered ids of a worker are always one contiguous range of
  * at most {@linkcode SLOTS}; each has a cell of shared memory at `id % SLOTS` that says whether the task has started.
  * The cell decides three races: a task that is cancelled before it starts never runs, a dead worker's running task is
- * told from those that may run elsewhere, and a task is never both cancelled and started.
+ * distinguished from those that may run elsewhere, and a task is never both cancelled and started.
  */
 
 /** Most tasks that one worker has got and not answered. A power of two. */

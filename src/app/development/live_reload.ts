@@ -53,7 +53,7 @@ export function noteChange(live: LiveReload): void {
   live.changes++
 }
 
-/** Tells every page what is served now. */
+/** Sends every page the version that is served now. */
 export function publish(live: LiveReload): void {
   const text = encoder.encode(toMessage(live))
   for (const page of live.pages) page.enqueue(text)

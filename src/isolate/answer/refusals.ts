@@ -1,4 +1,4 @@
-/** Tells what handlers were refused for want of a grant: every time by an event, the first time by a line on standard error. */
+/** Reports what handlers were refused because a grant was missing: every time by an event, the first time by a line on standard error. */
 import type { Refusals } from './admission.ts'
 import { CONNECTION_HEADERS } from '../plan/grants.ts'
 import type { Denied } from '../machines/outcome.ts'

@@ -1,6 +1,6 @@
 /**
  * The layout of the core runtime's heap: which of its blocks requests write to. They lie together then, and a request writes to a third of
- * the pages. `native/guest-core/src/heap` tells how, and `trace.rs` beside it how they are found: by a run of the guest on the host, with a
+ * the pages. `native/guest-core/src/heap` says how, and `trace.rs` beside it how they are found: by a run of the guest on the host, with a
  * route of ours.
  */
 import { fromFileUrl, join } from '@std/path'

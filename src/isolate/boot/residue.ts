@@ -17,7 +17,7 @@ import { nameHandler, type Program } from '../plan/program.ts'
 import { AnswerError, decodeResponse } from '../wire/response_frame.ts'
 import { BODY_MAX, FrameError, HEADER_MAX } from '../wire/wire.ts'
 
-/** Each machine is asked that often: an answer that differs from itself, by the clock say, tells nothing. */
+/** Each machine is asked that often: an answer that differs from itself, by the clock say, shows nothing. */
 const TIMES = 2
 
 /**
@@ -42,7 +42,7 @@ export async function findResidue(
   return [...found]
 }
 
-/** Whether two answers say the same. Of errors the stack does not count: how deep the guest's own loop stands is no trace of a request. */
+/** Whether two answers are the same. The stacks of errors do not count: the depth of the guest's own loop is no trace of a request. */
 function isSame(one: Uint8Array<ArrayBuffer>, other: Uint8Array<ArrayBuffer>): boolean {
   if (equals(one, other)) return true
   const [first, second] = [errorOf(one), errorOf(other)]

@@ -214,7 +214,7 @@ export class Snapshots {
   ): Promise<void> {
     const { onResidue } = this.#options
     if (onResidue === undefined || plan.warmup.length === 0 || !plan.options.ephemeral) return
-    // A program that was retired or a pool that was closed meanwhile: there is nobody to tell.
+    // The program was retired, or the pool was closed, meanwhile: nothing is left to report to.
     const given = cold ?? await bootCold(this.#library, base.native, plan, seed).catch(() => null)
     if (given === null) return
     try {

@@ -16,7 +16,7 @@ export class StartLine {
   /** Files that somebody waits for, in the order in which they were asked for. */
   readonly #asked = new Map<string, PromiseWithResolvers<void>>()
 
-  /** Puts the start of a file before those that nobody asked for. Resolves when it is over, or when there is none. */
+  /** Puts the start of a file before those without a waiting request. Resolves when it is over, or when there is none. */
   ask(file: string): Promise<void> {
     if (this.#pending?.has(file) === false) return Promise.resolve()
     let asked = this.#asked.get(file)
@@ -31,13 +31,13 @@ export class StartLine {
     await Promise.all(Array.from({ length: lanes }, () => this.#runLane()))
   }
 
-  /** Forgets the starts that have not begun; who waits for them waits for the next {@link run}. */
+  /** Drops the starts that have not begun; their waits go on until the next {@link run}. */
   drop(): void {
     this.#waiting.clear()
     this.#pending = null
   }
 
-  /** Tells all who wait that nothing more comes. */
+  /** Ends the wait of all: nothing more comes. */
   settle(): void {
     for (const { resolve } of this.#asked.values()) resolve()
     this.#asked.clear()

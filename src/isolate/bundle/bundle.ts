@@ -147,7 +147,7 @@ async function build(
 
 /**
  * Builds with Node's globals that the program names, and no others: what esbuild injects stays in a bundle that has no use for it. A
- * first build finds them, and what names globals that are not there, as it alone can tell a global from a variable of that name.
+ * first build finds them, and what names globals that are not there, as it alone can distinguish a global from a variable of that name.
  */
 async function buildForCore(
   run: (more: Readonly<Record<string, unknown>>) => Promise<BuildResult>,

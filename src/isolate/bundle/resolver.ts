@@ -146,7 +146,7 @@ async function betweenKinds(
 /** Passed on to esbuild's own resolver. */
 const AS_ESBUILD = {}
 
-/** Whether a module that is not there is no fault of the program: packages ask for what they can do without. */
+/** Whether a program may lack the module: packages also ask for modules that they can do without. */
 async function isOptional({ kind, importer }: ResolveArguments): Promise<boolean> {
   return kind === 'require-call' || (kind === 'dynamic-import' && await isPackageFile(importer))
 }

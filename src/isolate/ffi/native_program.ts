@@ -38,7 +38,7 @@ interface BootFailure {
   readonly entry: number | null
 }
 
-/** What a boot may take over its own limit, in milliseconds: for its thread to end it and tell. */
+/** What a boot may take over its own limit, in milliseconds: for its thread to end it and report. */
 const BOOT_GRACE_MS = 10_000
 /** Of one call of `NativeProgram.time`. */
 const MOST_TIMES = 1 << 15

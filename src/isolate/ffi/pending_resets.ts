@@ -42,7 +42,7 @@ export class PendingResets {
     return this.#pending.size
   }
 
-  /** The reset of an answer, as the answer tells it. Those of one machine end in the order of its requests. */
+  /** The reset of an answer, as the answer names it. Those of one machine end in the order of its requests. */
   take(ticket: number, state: MachineState, us: number, dirtyPages: number): MachineReset {
     if (state !== 'resetting') {
       if (this.#pending.size > 0) this.poll()

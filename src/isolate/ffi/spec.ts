@@ -70,7 +70,7 @@ export interface ProgramSpec extends CommonSpec {
 export interface LoadSpec extends CommonSpec {
   /** Handle of the base. */
   readonly base: number
-  /** What tells the base to load; it does not answer, as it waits for a request instead. */
+  /** The frame that makes the base load a program; it does not answer, as it waits for a request instead. */
   readonly frame: Uint8Array
   readonly loading?: LoadingBounds
 }

@@ -23,7 +23,7 @@ export function installConsole(): void {
 
 function write(text: string): void {
   if (left < 0) return
-  // One byte over the share tells the host that there was more.
+  // One byte over the share shows the host that there was more.
   const bytes = encoder.encode(text).subarray(0, left + 1)
   left -= bytes.length
   for (let sent = 0; sent < bytes.length;) sent += host.log(bytes.subarray(sent))

@@ -36,7 +36,7 @@ export function createGuestHost(): ContextHost {
   }
 }
 
-/** One request in a guest. It is made before its frame comes, with all that the frame does not tell. */
+/** One request in a guest. It is made before its frame comes, with all that is not in the frame. */
 export class GuestContext extends RequestContext {
   readonly head: GuestHead
   /** `ctx.state` as it came, as JSON; '' when none came. */

@@ -21,7 +21,7 @@ const input = new Uint8Array(BUFFER_BYTES)
 const out = new Uint8Array(BUFFER_BYTES)
 let discards = false
 
-/** `read` waits for bytes on fd 0, null at its end; `write` writes to fd 1. Both tell how many. */
+/** `read` waits for bytes on fd 0, null at its end; `write` writes to fd 1. Both return how many. */
 export interface ByteCalls {
   read(into: Uint8Array): number | null
   write(bytes: Uint8Array): number

@@ -31,12 +31,12 @@ export interface GuestHost {
   load(path: string, runtime: Namespace): Promise<unknown>
   /** Does once, for all programs of a base, what the first load would do; `runtime` is as in {@link load}. */
   practiseLoading(runtime: Namespace): Promise<void>
-  /** Writes to fd 2 and tells how many bytes were taken. */
+  /** Writes to fd 2 and returns how many bytes were taken. */
   log(bytes: Uint8Array): number
   exit(code: number): never
-  /** Until the function that it gives is called, tells on standard error from where a program ends itself. */
+  /** Prints to standard error from where a program ends itself, until the returned function is called. */
   watchExit(): () => void
-  /** Sets how many bytes a request may have in memory, where the runtime can tell before the machine does. */
+  /** Sets how many bytes a request may have in memory, where the runtime knows it before the machine does. */
   limitMemory(bytes: number): void
   /**
    * Makes ready for the instant at which a snapshot is taken: garbage is gone, and what comes lies apart from what is there, so that a

@@ -6,7 +6,7 @@
  * within the lowest limit ---------------------------------------------> nothing is looked at
  * over it -> within that of its shape -> nothing
  *         -> SUSPECTED times over it -> suspect: the handler's requests are looked at, quick ones too
- *                  one of the shape is quick -> acquitted        CONFIRMED more are slow -> told, once
+ *                  one of the shape is quick -> acquitted        CONFIRMED more are slow -> reported, once
  * ```
  *
  * The first figures come with every request, so a handler that keeps its promise costs two comparisons. A busy host lengthens some

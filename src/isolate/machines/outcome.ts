@@ -26,7 +26,7 @@ export interface Denied {
 /** Status of a core runtime that was over its heap's limit, as `native/guest-core/src/memory.rs` has it. */
 const HEAP_STATUS = 86
 
-/** How a request ended. The core runtime tells by its status that it was over its memory. */
+/** How a request ended. The exit status of the core runtime says that it was over its memory. */
 function outcomeOf({ runtime }: ProgramOptions, { outcome, detail }: Completion): Completion['outcome'] {
   return runtime === 'core' && outcome === 'exited' && detail === HEAP_STATUS ? 'memory' : outcome
 }

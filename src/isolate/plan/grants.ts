@@ -16,7 +16,7 @@ export interface Grants {
   readonly headers: ReadonlySet<string> | 'all'
 }
 
-/** Headers by which a site guards itself, or tells those in front of it what to do. */
+/** Headers by which a site protects itself, or instructs the proxies in front of it. */
 export const GUARDED_HEADERS: ReadonlySet<string> = new Set([
   'access-control-allow-credentials',
   'access-control-allow-headers',

@@ -77,7 +77,7 @@ export function resolveRequire(specifier: string, parent: string): string {
   return createRequire(toFileUrl(parent)).resolve(specifier)
 }
 
-/** `fs` and `node:fs` alike as `node:fs`, or null for what is no part of Node's API. */
+/** `fs` and `node:fs` alike as `node:fs`, or null for anything that is not Node's API. */
 export function toBuiltin(specifier: string): string | null {
   if (specifier.startsWith('node:')) return specifier
   return isBuiltin(specifier) ? `node:${specifier}` : null

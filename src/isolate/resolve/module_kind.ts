@@ -8,7 +8,7 @@ export const INTEROP_NAMESPACE = 'interop'
 const ESM_SYNTAX =
   /^\s*(?:export\s*(?:[{*]|(?<=\s)(?:default|const|let|var|function|class|async)\b)|import\s*(?:[{*'"]|(?<=\s)[\w$]+\s+from\b|(?<=\s)[\w$]+\s*,))/m
 
-/** Whether a file is of CommonJS, as Node and Deno tell it: by its extension, or the `type` of the nearest `package.json`. */
+/** Whether a file is of CommonJS, as Node and Deno decide it: by its extension, or the `type` of the nearest `package.json`. */
 export async function isCommonJs(path: string): Promise<boolean> {
   if (/\.c[jt]s$/.test(path)) return true
   if (!/\.[jt]sx?$/.test(path)) return false

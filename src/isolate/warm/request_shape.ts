@@ -1,4 +1,4 @@
-/** What kind of request one is, without any of its values: for events, logs, and to tell recorded requests apart. */
+/** What kind of request one is, without any of its values: for events, logs, and to distinguish recorded requests. */
 import type { IsolatedRequestShape } from '../../events/kinds.ts'
 
 /** The shape of a request. Requests of one shape take the same way through most handlers. `path` may be an app's own, {@link withoutIds}. */

@@ -37,7 +37,7 @@ const TRIED_SHAPES = 4
 /** Routes of an app that are probed. */
 const PROBED_ROUTES = 3
 const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
-/** Rounds of all clients where the file tells of bodies or parameters: of either there are several. */
+/** Rounds of all clients where the file shows bodies or parameters, as there are several of either. */
 const ROUNDS = 2
 /** The turn of the probe. */
 const PROBE = -1
@@ -125,7 +125,7 @@ function routesOf({ method }: WarmupTarget, { routes }: RequestHints): readonly 
   return [own, ...routes.filter(({ method, path }) => path !== '/' || (method ?? 'GET') !== 'GET')]
 }
 
-/** How often each client comes with other values: once where there is nothing to tell them by. */
+/** How often each client comes with other values: once where the file shows no values. */
 function roundsOf({ method, path }: HintedRoute, { query, bodies, search }: RequestHints): number {
   const hasBody = bodies.length > 0 && method !== null && WITH_BODY.has(method)
   return hasBody || query.length > 0 || search || /[:*]/.test(path) ? ROUNDS : 1

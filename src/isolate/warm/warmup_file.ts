@@ -20,7 +20,7 @@ export function warmupPathOf(path: string): string {
   return join(dirname(path), basename(path).replace(/\.[^.]+$/, '') + SUFFIX)
 }
 
-/** Which file, of which route. */
+/** The file, and its route. */
 export interface WarmupFile {
   /** The route file, as shown to people, and its absolute path. */
   readonly file: string
@@ -91,7 +91,7 @@ async function readText(what: string, shown: string, path: string, name: string)
   }
 }
 
-/** V8 does not always tell where the fault is; esbuild does. */
+/** V8 does not always say where the fault is; esbuild does. */
 async function parseJson(what: string, shown: string, text: string): Promise<unknown> {
   try {
     return JSON.parse(text)

@@ -35,7 +35,7 @@ const MAX_WAITING = 64
 /** Milliseconds without a new sample before a file is written. */
 const WRITE_MS = 300
 
-/** Headers that tell of the connection, of the client's kind or of its cache: the warm-up's clients bring their own. */
+/** Headers that describe the connection, the kind of client or its cache: the warm-up's clients bring their own. */
 const LEFT_OUT =
   /^(?:host|connection|keep-alive|user-agent|content-length|transfer-encoding|te|trailer|upgrade|upgrade-insecure-requests|accept-encoding|cache-control|pragma|priority|dnt|via|forwarded|x-forwarded-.*|x-real-ip|x-request-id|x-mayfly-.*|sec-.*|if-.*)$/
 
@@ -73,7 +73,7 @@ export interface Sample {
   readonly session: string | undefined
 }
 
-/** A recorder; `tell` shows a line to the developer. */
+/** A recorder; `tell` prints a line for the developer. */
 export function createRecorder(tell: (line: string) => void = console.log): WarmupRecorder {
   return { files: new Map(), tell, work: Promise.resolve(), waiting: 0 }
 }
@@ -230,7 +230,7 @@ async function toEntry(
   }
 }
 
-/** Entries of one key are the same work for a handler, as far as can be told without it. */
+/** Entries of one key are the same work for a handler, as far as anything but the handler can know. */
 function keyOf(entry: WarmupRequest, route: RecordableRoute): string {
   const { headers = {}, body, state, session, validated } = entry
   const names = Object.keys(headers).map((name) => name.toLowerCase()).sort()

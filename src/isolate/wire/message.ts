@@ -79,7 +79,7 @@ export interface SettleHead {
 export type ControlHead = DescribeHead | DrawHead | BeforeSnapshotHead | SettleHead
 
 /**
- * Tells a base to load the program that lies at `name`, as a module. It does not answer: the program takes the next frame. One that
+ * Makes a base load the program that lies at `name`, as a module. It does not answer: the program takes the next frame. One that
  * cannot be loaded ends the guest, with the reason on its standard error.
  */
 export interface LoadHead {

@@ -20,7 +20,7 @@ export type RequestLine = readonly [
 ]
 
 /**
- * What few requests have; JSON makes null of what is undefined. No object: its shape would tell which of them there are, and code that
+ * What few requests have; JSON makes null of what is undefined. No object: its shape would show which of them there are, and code that
  * was optimised for others would be given up in every request.
  */
 export type RequestExtras = readonly [

@@ -12,7 +12,7 @@ export class RouteLoadError extends Error {
   override readonly name = 'RouteLoadError'
   /** The file to fix: the route itself or a module that it imports; absolute path if a place is known. */
   readonly file: string
-  /** Line and column from 1; 0 if the cause does not tell. */
+  /** Line and column from 1; 0 if the cause does not say. */
   readonly line: number
   readonly column: number
 

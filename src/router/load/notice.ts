@@ -1,4 +1,4 @@
-/** Something to tell about a file, named as the lifecycle event that it becomes. */
+/** A message about a file, named after the lifecycle event that it becomes. */
 export interface RouteNotice {
   readonly kind: NoticeKind
   /** As shown to people: `routes/users.ts`. */

@@ -24,7 +24,7 @@ export interface RouteModule {
   readonly notes: readonly string[]
 }
 
-/** Methods that exist elsewhere, told apart from helpers that a file may export. */
+/** Methods that exist elsewhere, unlike helpers that a file may export. */
 const FOREIGN = new Set([
   'CONNECT',
   'TRACE',

@@ -150,7 +150,7 @@ function takeStamp(path: string, node: ModuleNode): void {
 /** File times advance in steps of up to ten milliseconds; this is twice that. */
 const RACY_MS = 20
 
-/** What tells one state of a file from another: time, size and inode. Synchronous, as the hook is. */
+/** What distinguishes two states of a file: time, size and inode. Synchronous, as the hook is. */
 function stampOf(path: string): { text: string; racy: boolean } {
   try {
     const { mtime, size, ino } = Deno.statSync(path)

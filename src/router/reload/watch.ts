@@ -45,7 +45,7 @@ export interface HotReload {
   readonly cache: LoadCache
   /** Routes and views, with all folders in them. */
   readonly deep: FolderWatch
-  /** Folders of imported modules, and the parents of those and of the deep ones, which tell when one comes back. */
+  /** Folders of imported modules, and the parents of those and of the deep ones, which show when one comes back. */
   readonly flat: FolderWatch
   readonly debounce: Debounce
   /** Real path to path as named, for watched folders reached by a symbolic link. */
@@ -60,7 +60,7 @@ const EVERYTHING = ''
 
 /**
  * Loads the routes, then reloads them as files change: a changed module and all that import it are evaluated anew,
- * others keep their instance. A failed reload keeps the last good version and tells by `reload:error`.
+ * others keep their instance. A failed reload keeps the last good version, and `reload:error` says why.
  *
  * Throws what `loadRoutes` throws; nothing stays open then.
  */
@@ -211,7 +211,7 @@ function flatFolders(hot: HotReload, modules: Iterable<string>): Set<string> {
     const folder = dirname(path)
     if ([...hot.deep.folders].some((deep) => isBelow(folder, deep))) continue
     folders.add(folder)
-    // Its parent tells when the folder itself is made anew.
+    // Its parent shows when the folder itself is made again.
     if (isBelow(dirname(folder), hot.project)) folders.add(dirname(folder))
   }
   return folders

@@ -47,7 +47,7 @@ function open(folders: readonly string[], recursive: boolean): Deno.FsWatcher | 
     return Deno.watchFs([...folders], { recursive })
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error
-    // One of them went away since it was looked at: its parent is under watch and tells when it is back.
+    // One of them went away since it was looked at: its parent is under watch and shows when it is back.
     const left = folders.filter(isFolder)
     return left.length < folders.length ? open(left, recursive) : null
   }

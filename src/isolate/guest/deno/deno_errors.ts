@@ -41,7 +41,7 @@ const ADD_ON =
   /native (?:build|binding|module)|bindings file|module root given file|\.node\b|Could not load the "\w+" module/
 const NODE_NO_FILE = /^ENOENT: no such file or directory/
 
-/** What an error leaves out that is no error of Deno's own classes: how it comes about in an isolated handler. */
+/** The cause, in an isolated handler, of errors that are not of Deno's own classes. */
 export function explainError(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const { message } = error

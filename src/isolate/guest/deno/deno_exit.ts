@@ -9,7 +9,7 @@ interface Ends {
   reallyExit?(code?: number): never
 }
 
-/** Makes the calls that end a program tell from where; the function that it gives takes that back. */
+/** Makes the calls that end a program print their place; returns a function that undoes this. */
 export function watchExit(): () => void {
   const { process } = globalThis as unknown as { process: Ends }
   const undo = [watch(Deno, 'exit'), watch(process, 'exit'), watch(process, 'reallyExit')]
