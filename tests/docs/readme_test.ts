@@ -44,9 +44,10 @@ Deno.test("the README's project runs its test with the README's import map", asy
   }
 })
 
-Deno.test('the README and the map are short', async () => {
-  for (const [name, most] of [['README.md', 150], ['ARCHITECTURE.md', 160]] as const) {
-    const lines = (await Deno.readTextFile(join(ROOT, name))).split('\n').length - 1
+Deno.test('the README and the map are short; the list of dependencies may grow', async () => {
+  for (const [name, most] of [['README.md', 150], ['ARCHITECTURE.md', 130]] as const) {
+    const text = await Deno.readTextFile(join(ROOT, name))
+    const lines = text.split('\n## Dependencies\n')[0].split('\n').length - 1
     assert(lines < most, `${name}: ${lines} lines, want fewer than ${most}`)
   }
 })
