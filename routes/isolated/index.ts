@@ -12,7 +12,7 @@ export const GET: Handler = (ctx) => {
     sources: [
       'routes/isolated/counter.ts',
       'routes/isolated/limits.ts',
-      'routes/isolated/chance.ts',
+      'routes/isolated/random.ts',
       'routes/isolated/here.ts',
       'routes/_lib/isolation.ts',
       'views/isolated.dve',
@@ -24,7 +24,7 @@ export const GET: Handler = (ctx) => {
       calls: [
         { href: '/isolated/counter', why: 'in a machine: always 1' },
         { href: '/isolated/here', why: 'in this process: it counts on' },
-        { href: '/isolated/chance', why: 'random numbers are fresh' },
+        { href: '/isolated/random', why: 'random numbers are fresh' },
         { href: '/isolated/limits?try=loop', why: 'too long: 504' },
         { href: '/isolated/limits?try=memory', why: 'too much memory: 507' },
         { href: '/isolated/limits?try=output', why: 'too long an answer: 502' },

@@ -90,7 +90,7 @@ Deno.test('without machines the isolation page says so and its routes answer 503
   await using site = createSite({ production: true, isolate: false })
   const get = (path: string) =>
     site.fetch(new Request(ORIGIN + path, { headers: { accept: 'application/json' } }))
-  for (const path of ['/isolated/counter', '/isolated/chance', '/isolated/limits?try=exit']) {
+  for (const path of ['/isolated/counter', '/isolated/random', '/isolated/limits?try=exit']) {
     const response = await get(path)
     assertEquals([response.status, (await response.json()).type], [503, 'isolation-unavailable'])
   }
@@ -137,8 +137,8 @@ Deno.test({
       assertMatch(await call(page, '/isolated/counter'), /^200 [^]*"count": 1\n/)
       assertMatch(await call(page, '/isolated/here'), new RegExp(`^200 [^]*"count": ${kept + i}\n`))
     }
-    const first = chanceOf(await call(page, '/isolated/chance'))
-    const second = chanceOf(await call(page, '/isolated/chance'))
+    const first = randomOf(await call(page, '/isolated/random'))
+    const second = randomOf(await call(page, '/isolated/random'))
     assertEquals(first.atBoot, second.atBoot)
     assertNotEquals(first.uuid, second.uuid)
     assertNotEquals(first.random, second.random)
@@ -168,7 +168,7 @@ async function call(page: Page, path: string): Promise<string> {
   return await page.locator(own).innerText()
 }
 
-function chanceOf(answer: string): Record<string, unknown> {
+function randomOf(answer: string): Record<string, unknown> {
   return JSON.parse(answer.slice(answer.indexOf('{')))
 }
 
