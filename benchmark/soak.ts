@@ -13,7 +13,7 @@
 import { fromFileUrl } from '@std/path'
 import { describeMachine } from './machine.ts'
 import { Durations } from './soak/durations.ts'
-import { type Holdings, readHoldings, toTrends } from './soak/holdings.ts'
+import { type HostResources, readHostResources, toTrends } from './soak/host_resources.ts'
 import { CLEAN, findFault, HOSTILE, type Kind, kindOf } from './soak/kinds.ts'
 import { isGood, type SoakReport, toMarkdown } from './soak/report.ts'
 import { ask, type SoakServer, startSoakServer } from './soak/server.ts'
@@ -49,7 +49,7 @@ async function main(args: readonly string[]): Promise<number> {
 async function soak(server: SoakServer, plan: Plan): Promise<SoakReport> {
   const kinds = new Map<Kind, Durations>([...CLEAN, ...HOSTILE].map((kind) => [kind, new Durations()]))
   const faults: string[] = []
-  const samples: Holdings[] = []
+  const samples: HostResources[] = []
   const every = Math.ceil(plan.requests / SAMPLES)
   let [next, done, wrong, lost, hostile] = [0, 0, 0, 0, 0]
   const fault = (kind: Kind, id: number, words: string) => {
@@ -82,7 +82,7 @@ async function soak(server: SoakServer, plan: Plan): Promise<SoakReport> {
   }
 
   async function sample(): Promise<void> {
-    samples.push(await readHoldings(server.pid))
+    samples.push(await readHostResources(server.pid))
     if (samples.length % (SAMPLES / 20) !== 0) return
     const { rss, fds, maps, threads } = samples.at(-1)!
     const seconds = ((performance.now() - begin) / 1000).toFixed(0)

@@ -119,7 +119,7 @@ function floorsOf(route: string): Parameters<typeof inRounds>[1] {
 
 function floorsFigure(name: string, route: string, { ways, runs }: Pick<Results, 'ways' | 'runs'>): Figure {
   const at = find(ways)
-  const [lonely, busy] = [at(route, 1), at(route, 50)]
+  const [alone, busy] = [at(route, 1), at(route, 50)]
   const floors = inRounds(runs, floorsOf(route))
   const floorsUs = inRounds(runs, (find) => {
     const run = find(route, 50)
@@ -128,7 +128,7 @@ function floorsFigure(name: string, route: string, { ways, runs }: Pick<Results,
   return figure(name, median(floors), 'floors', 'at most', 1.6, [
     `median of run and reset under 50 connections ${us(busy?.vm?.p50)}`,
     `(run ${us(busy?.run?.p50)}, reset ${us(busy?.reset?.p50)}, ${busy?.dirtyPages ?? '?'} pages;`,
-    `at one connection ${us(lonely?.vm?.p50)}); the floor with as many pages, before and after`,
+    `at one connection ${us(alone?.vm?.p50)}); the floor with as many pages, before and after`,
     `each run, ${list(floorsUs, 1)} µs: ${list(floors, 2)} floors`,
   ])
 }

@@ -1,5 +1,5 @@
 import type { Machine } from '../machine.ts'
-import type { Holdings, Trend } from './holdings.ts'
+import type { HostResources, Trend } from './host_resources.ts'
 
 /** All that a soak found. Times are in seconds unless their names say otherwise. */
 export interface SoakReport {
@@ -19,7 +19,7 @@ export interface SoakReport {
   readonly trends: readonly Trend[]
   readonly kinds: readonly KindReport[]
   /** What the server held, at even distances. */
-  readonly samples: readonly Holdings[]
+  readonly samples: readonly HostResources[]
 }
 
 /** One kind of request: how many, and their milliseconds at the client. */

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from '@std/assert'
 import { Durations } from '../../benchmark/soak/durations.ts'
-import { type Holdings, toTrends } from '../../benchmark/soak/holdings.ts'
+import { type HostResources, toTrends } from '../../benchmark/soak/host_resources.ts'
 import { CLEAN, findFault, HOSTILE, kindOf } from '../../benchmark/soak/kinds.ts'
 
 Deno.test('quantiles of durations are within 2.5 % of the exact ones', () => {
@@ -18,7 +18,7 @@ Deno.test('quantiles of durations are within 2.5 % of the exact ones', () => {
 })
 
 Deno.test('a column that grows is seen, one that wavers is not', () => {
-  const sample = (index: number, growth: number): Holdings => ({
+  const sample = (index: number, growth: number): HostResources => ({
     rss: 300_000 + (index % 7) * 1000 + index * growth,
     fds: 50 + index % 2,
     maps: 300 + index % 5,

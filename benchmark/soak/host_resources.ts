@@ -1,5 +1,5 @@
-/** What a process holds of the host: the columns of a soak's report. */
-export interface Holdings {
+/** Resources of the host that a process has: the columns of a soak's report. */
+export interface HostResources {
   /** Resident memory in KiB. */
   readonly rss: number
   readonly fds: number
@@ -8,7 +8,7 @@ export interface Holdings {
 }
 
 /** Reads `/proc/PID` (proc(5)). */
-export async function readHoldings(pid: number): Promise<Holdings> {
+export async function readHostResources(pid: number): Promise<HostResources> {
   const [status, maps] = await Promise.all(
     ['status', 'maps'].map((name) => Deno.readTextFile(`/proc/${pid}/${name}`)),
   )
@@ -20,7 +20,7 @@ export async function readHoldings(pid: number): Promise<Holdings> {
 
 /** First, last and most of each column, and whether it stayed. */
 export interface Trend {
-  readonly name: keyof Holdings
+  readonly name: keyof HostResources
   readonly first: number
   readonly last: number
   readonly most: number
@@ -31,7 +31,7 @@ export interface Trend {
 }
 
 /** How far a column may move from {@linkcode Trend.early} to {@linkcode Trend.late}; garbage collection moves memory. */
-const SLACK: Readonly<Record<keyof Holdings, (early: number) => number>> = {
+const SLACK: Readonly<Record<keyof HostResources, (early: number) => number>> = {
   rss: (early) => 8192 + early * 0.05,
   fds: () => 2,
   // The pages of V8's heap are mappings of 256 KiB.
@@ -40,7 +40,7 @@ const SLACK: Readonly<Record<keyof Holdings, (early: number) => number>> = {
 }
 
 /** Judges samples taken at even distances. */
-export function toTrends(samples: readonly Holdings[]): Trend[] {
+export function toTrends(samples: readonly HostResources[]): Trend[] {
   const fifth = Math.max(1, Math.floor(samples.length / 5))
   return (['rss', 'fds', 'maps', 'threads'] as const).map((name) => {
     const values = samples.map((sample) => sample[name])
