@@ -1,7 +1,7 @@
 /** The steps of the tiers: what each runs, and with which arguments. */
 import { dirname } from '@std/path'
 import { checkTools } from '../src/isolate/ffi/build/core_build.ts'
-import { IsolationUnavailableError } from '../src/isolate/ffi/errors.ts'
+import { IsolationUnavailableError } from '../src/isolate/machines/errors.ts'
 import type { Cargo } from '../src/isolate/ffi/build/toolchain.ts'
 import { countCargoTests, countDenoTests, countRunner, ROOT, type Step } from './runner.ts'
 import { GATE_FILES, MACHINE_FILES, type Tier, TIER_VARIABLE } from './tiers.ts'

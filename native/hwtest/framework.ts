@@ -11,7 +11,7 @@ import { basename, dirname, fromFileUrl, join } from '@std/path'
 import { buildLibrary, LIBRARY } from '../../src/isolate/ffi/build/build.ts'
 import type { Artifact } from '../../src/isolate/ffi/build/cargo_build.ts'
 import { buildCoreGuest, CORE_GUEST } from '../../src/isolate/ffi/build/core_build.ts'
-import { IsolationUnavailableError } from '../../src/isolate/ffi/errors.ts'
+import { IsolationUnavailableError } from '../../src/isolate/machines/errors.ts'
 
 const ROOT = fromFileUrl(new URL('../..', import.meta.url))
 /** Relative to the root; `checks` runs it. */

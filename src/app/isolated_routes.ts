@@ -21,7 +21,7 @@ import {
   runIsolated,
   startGroup,
 } from '../isolate/isolation.ts'
-import { IsolationUnavailableError } from '../isolate/ffi/errors.ts'
+import { IsolationUnavailableError } from '../isolate/machines/errors.ts'
 import type { Machines } from '../isolate/machines/machines.ts'
 import { openProcessPool } from '../isolate/processes/process_pool.ts'
 import { defaultMachines } from '../isolate/plan/options.ts'

@@ -22,10 +22,15 @@ import {
   isNotable,
 } from './machines/cold_watch.ts'
 import { toGuestFrame } from './answer/context_to_guest.ts'
-import { NativeBuildError } from './ffi/build/cargo_build.ts'
-import { ClosedError, IsolationUnavailableError, QueueFullError } from './ffi/errors.ts'
+import {
+  ClosedError,
+  IsolationUnavailableError,
+  NativeBuildError,
+  QueueFullError,
+} from './machines/errors.ts'
+import type { Completion } from './machines/completion.ts'
 import { type Grants, toGrants } from './plan/grants.ts'
-import type { BootedProgram, Completion, Machines, MachinesOptions, Readiness } from './machines/machines.ts'
+import type { BootedProgram, Machines, MachinesOptions, Readiness } from './machines/machines.ts'
 import type { IsolateDefaults } from './plan/options.ts'
 import {
   type Denied,

@@ -1,6 +1,6 @@
 /** What came out of a machine, as a value, a response or an error. All of it may be anybody's. */
 import { toPrintable } from '../errors/printable.ts'
-import type { Completion } from '../isolate/machines/machines.ts'
+import type { Completion } from '../isolate/machines/completion.ts'
 import { endingOf } from '../isolate/machines/outcome.ts'
 import { AnswerError, decodeResponse, type GuestAnswer } from '../isolate/wire/response_frame.ts'
 import type { ErrorData } from '../isolate/wire/message.ts'

@@ -1,6 +1,7 @@
 /** The machines of a sandbox: one runner for each set of limits that is asked for, and the programs that have a snapshot of their own. */
 import type { Awaitable } from '../context/types.ts'
-import type { BootedProgram, Completion, Machines } from '../isolate/machines/machines.ts'
+import type { BootedProgram, Machines } from '../isolate/machines/machines.ts'
+import type { Completion } from '../isolate/machines/completion.ts'
 import type { Program, ProgramOptions } from '../isolate/plan/program.ts'
 import { planRunner, type RunnerKind } from './runner.ts'
 

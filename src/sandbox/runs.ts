@@ -1,6 +1,6 @@
 /** Runs: a frame to a machine, and what became of it. */
-import { ClosedError, QueueFullError } from '../isolate/ffi/errors.ts'
-import type { Completion } from '../isolate/machines/machines.ts'
+import { ClosedError, QueueFullError } from '../isolate/machines/errors.ts'
+import type { Completion } from '../isolate/machines/completion.ts'
 import { deniedOf, endingOf } from '../isolate/machines/outcome.ts'
 import { type Remains, remainsOf } from './answer.ts'
 import { QueueError, SandboxError } from './errors.ts'

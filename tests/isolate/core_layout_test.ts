@@ -1,7 +1,7 @@
 import { assertRejects, assertStringIncludes } from '@std/assert'
 import { stopEsbuild } from '../../src/compiler/esbuild.ts'
 import { traceLayout } from '../../src/isolate/boot/core_layout.ts'
-import { IsolationUnavailableError } from '../../src/isolate/ffi/errors.ts'
+import { IsolationUnavailableError } from '../../src/isolate/machines/errors.ts'
 
 Deno.test('a guest that cannot be traced makes its runtime unavailable, and says why', async () => {
   try {

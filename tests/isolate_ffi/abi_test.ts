@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertThrows } from '@std/assert'
 import { join } from '@std/path'
 import { CRATES } from '../../src/isolate/ffi/build/build.ts'
-import { ClosedError } from '../../src/isolate/ffi/errors.ts'
+import { ClosedError } from '../../src/isolate/machines/errors.ts'
 import { COMPLETION, COMPLETION_BYTES, describeAbi, hashAbi } from '../../src/isolate/ffi/layout.ts'
 import { NativeLibrary } from '../../src/isolate/ffi/library.ts'
 import { SYMBOLS } from '../../src/isolate/ffi/symbols.ts'

@@ -4,7 +4,7 @@ import { fromFileUrl, join } from '@std/path'
 import { buildLibrary } from '../../src/isolate/ffi/build/build.ts'
 import { findCargo } from '../../src/isolate/ffi/build/toolchain.ts'
 import { NativeLibrary } from '../../src/isolate/ffi/library.ts'
-import type { NativeCompletion } from '../../src/isolate/ffi/native_pool.ts'
+import type { Completion } from '../../src/isolate/machines/completion.ts'
 import type { ProgramSpec } from '../../src/isolate/ffi/spec.ts'
 import { makeFrame, readFrame, REQUEST, RESPONSE } from '../../src/isolate/wire/wire.ts'
 
@@ -71,7 +71,7 @@ export function ask(what: string, body = ''): Uint8Array<ArrayBuffer> {
 }
 
 /** The body of an answer; its outcome in brackets where there is none. */
-export function told({ outcome, frame }: Pick<NativeCompletion, 'outcome' | 'frame'>): string {
+export function told({ outcome, frame }: Pick<Completion, 'outcome' | 'frame'>): string {
   return outcome === 'answered' ? bodyOf(frame) : `(${outcome})`
 }
 

@@ -2,7 +2,8 @@
 import { assert, assertEquals } from '@std/assert'
 import { join } from '@std/path'
 import type { NativeLibrary } from '../../src/isolate/ffi/library.ts'
-import { type NativeCompletion, NativePool } from '../../src/isolate/ffi/native_pool.ts'
+import { NativePool } from '../../src/isolate/ffi/native_pool.ts'
+import type { Completion } from '../../src/isolate/machines/completion.ts'
 import { NativeProgram } from '../../src/isolate/ffi/native_program.ts'
 import { ask, compile, guestSpec, NO_MACHINE, openLibrary, ROOT, testWith, told } from './fixture.ts'
 
@@ -81,6 +82,6 @@ async function meetLimits(library: NativeLibrary, guest: string): Promise<void> 
   assertEquals([logsCut, lost], [1, 0])
 }
 
-function tellDenials({ denials }: NativeCompletion): string {
+function tellDenials({ denials }: Completion): string {
   return denials.map(({ call, reason, times }) => `${call} ${reason} ${times}`).join(', ')
 }

@@ -1,8 +1,9 @@
 /** Resets that end after their answers: each is told once, whichever is taken in first. */
 import { assertEquals, assertInstanceOf } from '@std/assert'
 import { NativeError } from '../../src/isolate/ffi/errors.ts'
-import { MACHINES, type MachineState, RESET, RESET_BYTES } from '../../src/isolate/ffi/layout.ts'
-import { MachineReset } from '../../src/isolate/ffi/machine_reset.ts'
+import type { MachinesError } from '../../src/isolate/machines/errors.ts'
+import { MACHINES, RESET, RESET_BYTES } from '../../src/isolate/ffi/layout.ts'
+import { MachineReset, type MachineState } from '../../src/isolate/machines/machine_reset.ts'
 import { PendingResets } from '../../src/isolate/ffi/pending_resets.ts'
 
 type Ended = readonly [ticket: number, state: MachineState, us: number, dirtyPages: number]
@@ -11,11 +12,11 @@ type Ended = readonly [ticket: number, state: MachineState, us: number, dirtyPag
 function createResets(): {
   resets: PendingResets
   ended: Ended[]
-  broken: NativeError[]
+  broken: MachinesError[]
   calls: () => number
 } {
   const ended: Ended[] = []
-  const broken: NativeError[] = []
+  const broken: MachinesError[] = []
   let calls = 0
   const fetch = (records: DataView<ArrayBuffer>, most: number) => {
     calls++

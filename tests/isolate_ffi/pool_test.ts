@@ -1,7 +1,8 @@
 /** Requests from Deno through the library to a C program in a machine, and back. */
 import { assert, assertEquals, assertInstanceOf, assertRejects, assertThrows } from '@std/assert'
 import { join } from '@std/path'
-import { BootError, ClosedError, NativeError, QueueFullError } from '../../src/isolate/ffi/errors.ts'
+import { NativeError } from '../../src/isolate/ffi/errors.ts'
+import { BootError, ClosedError, QueueFullError } from '../../src/isolate/machines/errors.ts'
 import type { NativeLibrary } from '../../src/isolate/ffi/library.ts'
 import { NativePool, type PoolOptions } from '../../src/isolate/ffi/native_pool.ts'
 import { NativeProgram } from '../../src/isolate/ffi/native_program.ts'

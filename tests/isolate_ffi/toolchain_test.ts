@@ -1,7 +1,7 @@
 /** Finding cargo, with homes of shell scripts; and the first look at KVM. */
 import { assertEquals, assertMatch, assertRejects } from '@std/assert'
 import { dirname, join } from '@std/path'
-import { IsolationUnavailableError } from '../../src/isolate/ffi/errors.ts'
+import { IsolationUnavailableError } from '../../src/isolate/machines/errors.ts'
 import { checkKvmDevice } from '../../src/isolate/ffi/kvm_device.ts'
 import { findCargo, RUST_VERSION, ToolchainError } from '../../src/isolate/ffi/build/toolchain.ts'
 import { ROOT } from './fixture.ts'

@@ -1,7 +1,7 @@
 /** Answers that are told before their machines are reset, and what is told afterwards. */
 import { assert, assertEquals } from '@std/assert'
-import { MachineReset } from '../../src/isolate/ffi/machine_reset.ts'
-import type { Completion } from '../../src/isolate/machines/machines.ts'
+import { MachineReset } from '../../src/isolate/machines/machine_reset.ts'
+import type { Completion } from '../../src/isolate/machines/completion.ts'
 import { OF_PROGRAMS, openSite, type Site, testIsolated } from './fixture.ts'
 import { ScriptedMachines, toFrame } from './scripted_machines.ts'
 import { createWorkerSite, type WorkerSite } from './worker_site.ts'

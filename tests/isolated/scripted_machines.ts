@@ -1,6 +1,7 @@
 /** Machines that answer at once, as a script says, in place of real ones. */
-import { MachineReset } from '../../src/isolate/ffi/machine_reset.ts'
-import type { BootedProgram, Completion, Machines } from '../../src/isolate/machines/machines.ts'
+import { MachineReset } from '../../src/isolate/machines/machine_reset.ts'
+import type { Completion } from '../../src/isolate/machines/completion.ts'
+import type { BootedProgram, Machines } from '../../src/isolate/machines/machines.ts'
 import type { Program } from '../../src/isolate/plan/program.ts'
 import type { HandlerTrial } from '../../src/isolate/machines/trial.ts'
 import { makeFrame, RESPONSE } from '../../src/isolate/wire/wire.ts'

@@ -1,6 +1,6 @@
 /** What requests meet before the machines run, and where they cannot. */
 import { assertEquals, assertMatch, assertStringIncludes } from '@std/assert'
-import { NativeBuildError } from '../../src/isolate/ffi/build/build.ts'
+import { NativeBuildError } from '../../src/isolate/machines/errors.ts'
 import type { BootedProgram, Machines, MachinesOptions } from '../../src/isolate/machines/machines.ts'
 import type { Program } from '../../src/isolate/plan/program.ts'
 import { ScriptedMachines } from './scripted_machines.ts'

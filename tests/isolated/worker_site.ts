@@ -7,7 +7,7 @@ import { resolveOptions } from '../../src/app/options.ts'
 import { handle } from '../../src/app/pipeline.ts'
 import { serveApp } from '../../src/app/serve.ts'
 import { subscribe } from '../../src/events/bus.ts'
-import { IsolationUnavailableError } from '../../src/isolate/ffi/errors.ts'
+import { IsolationUnavailableError } from '../../src/isolate/machines/errors.ts'
 import type { Answer } from './fixture.ts'
 import { listen } from '../listening.ts'
 

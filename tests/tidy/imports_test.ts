@@ -67,6 +67,21 @@ Deno.test('the table of rooms in ARCHITECTURE.md names the same imports', async 
   assertEquals(written, wanted)
 })
 
+Deno.test('only what boots machines knows the native library, and the types of machines know none of their kinds', async () => {
+  const wrong: string[] = []
+  for (const { path, imports } of await readSources()) {
+    for (const target of imports) {
+      const fromFfi = path.startsWith('src/isolate/ffi/')
+      const toFfi = target.startsWith('src/isolate/ffi/')
+      if (toFfi && !fromFfi && !path.startsWith('src/isolate/boot/')) wrong.push(`${path} -> ${target}`)
+      if (path.startsWith('src/isolate/machines/') && /^src\/isolate\/(?:boot|processes)\//.test(target)) {
+        wrong.push(`${path} -> ${target}`)
+      }
+    }
+  }
+  assertEquals(wrong, [])
+})
+
 Deno.test('no file imports itself by a detour', async () => {
   const sources = new Map((await readSources()).map((source) => [source.path, source]))
   const cycles = findCycles(sources)

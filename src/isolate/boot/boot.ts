@@ -9,7 +9,7 @@
  */
 import { toPrintable } from '../../errors/printable.ts'
 import { toLoadSpec } from './base.ts'
-import { BootError } from '../ffi/errors.ts'
+import { BootError } from '../machines/errors.ts'
 import type { NativeLibrary } from '../ffi/library.ts'
 import { NativeProgram } from '../ffi/native_program.ts'
 import type { WarmupFrame } from '../ffi/spec.ts'

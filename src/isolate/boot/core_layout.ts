@@ -8,7 +8,7 @@ import { joinBytes } from '../../context/join_bytes.ts'
 import { BOOTSTRAP_PATH, BOOTSTRAPS } from '../bundle/bootstrap.ts'
 import { RUNTIME_FILE } from '../bundle/bundle.ts'
 import { SURFACE_PATH } from '../core/core_surface.ts'
-import { IsolationUnavailableError } from '../ffi/errors.ts'
+import { IsolationUnavailableError } from '../machines/errors.ts'
 import { GUEST_PATH, planPrograms, type Program } from '../plan/program.ts'
 import { createSeed, encodeControl } from '../wire/request_frame.ts'
 

@@ -6,7 +6,7 @@
 import { LOAD_CPU_MS } from './base.ts'
 import { bootCold } from './boot.ts'
 import { ProgramError } from '../compile/compiler.ts'
-import { BootError } from '../ffi/errors.ts'
+import { BootError } from '../machines/errors.ts'
 import type { NativeLibrary } from '../ffi/library.ts'
 import type { NativeProgram } from '../ffi/native_program.ts'
 import type { Program } from '../plan/program.ts'

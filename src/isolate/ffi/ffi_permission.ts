@@ -1,5 +1,5 @@
 import { libraryFolder } from './build/build.ts'
-import { IsolationUnavailableError } from './errors.ts'
+import { IsolationUnavailableError } from '../machines/errors.ts'
 
 /**
  * Throws `IsolationUnavailableError` where the native library could be built and not be loaded, so that nobody waits for its build. Where

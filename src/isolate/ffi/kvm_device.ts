@@ -1,5 +1,5 @@
 /** The first look at this host, before anything is built for it. */
-import { IsolationUnavailableError } from './errors.ts'
+import { IsolationUnavailableError } from '../machines/errors.ts'
 
 /** What the native half says of the same causes: see `why_closed` in native/vmm/src/host.rs. */
 const MISSING =

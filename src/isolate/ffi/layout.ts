@@ -1,4 +1,6 @@
 /** Numbers and offsets that the Rust side pins with assertions: `native/ffi/src/layout.rs`, `abi.rs` and `spec.rs`. */
+import type { OutcomeName } from '../machines/completion.ts'
+import type { MachineState } from '../machines/machine_reset.ts'
 import { SYMBOLS } from './symbols.ts'
 
 /** What a native call answers instead of a number that is at least 0. */
@@ -32,23 +34,13 @@ export const OUTCOMES = [
   'failed',
   'calls',
   'cpu',
-] as const
-
-/**
- * How a request ended: `answered` with a frame; `timeout`, `cpu`, `memory`, `output` and `calls` over a limit; `exited` and
- * `killed` with status and signal; `stuck` with all threads waiting for ever; `misbehaved` with something that is no frame;
- * `failed` by the host's fault.
- */
-export type OutcomeName = typeof OUTCOMES[number]
+] as const satisfies readonly OutcomeName[]
 
 /** Parts of what a request left. */
 export const PARTS = { response: 0, log: 1, message: 2, denials: 3 } as const
 
 /** What became of the machine of a request, by its code. */
-export const MACHINES = ['clean', 'resetting', 'lost'] as const
-
-/** Name of a machine's state. */
-export type MachineState = typeof MACHINES[number]
+export const MACHINES = ['clean', 'resetting', 'lost'] as const satisfies readonly MachineState[]
 
 /** Flag of a submission: keep the program's state. */
 export const KEEP = 1

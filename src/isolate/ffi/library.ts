@@ -1,5 +1,6 @@
 /** The loaded library: opened, checked, and its calls' texts. */
-import { ClosedError, toNativeError } from './errors.ts'
+import { toNativeError } from './errors.ts'
+import { ClosedError } from '../machines/errors.ts'
 import { describeAbi, hashAbi } from './layout.ts'
 import { type NativeSymbols, SYMBOLS } from './symbols.ts'
 

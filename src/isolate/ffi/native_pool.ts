@@ -1,70 +1,14 @@
 /** A pool of virtual machines: requests in by a call that never blocks, answers out by one call that waits. */
 import type { Awaitable } from '../../context/types.ts'
-import { ClosedError, NativeError, toNativeError } from './errors.ts'
-import {
-  CHECK,
-  COMPLETION,
-  COMPLETION_BYTES,
-  FLOW_SHIFT,
-  KEEP,
-  MACHINES,
-  type OutcomeName,
-  OUTCOMES,
-  PARTS,
-} from './layout.ts'
+import { NativeError, toNativeError } from './errors.ts'
+import { ClosedError, type MachinesError } from '../machines/errors.ts'
+import { CHECK, COMPLETION, COMPLETION_BYTES, FLOW_SHIFT, KEEP, MACHINES, OUTCOMES, PARTS } from './layout.ts'
 import type { NativeLibrary } from './library.ts'
 import { type BusyPoll, createBusyPoll, noteAnswer, noteLate, shouldBusyPoll } from './busy_poll.ts'
-import type { MachineReset } from './machine_reset.ts'
+import type { Completion, Denial, DenialReason, OutcomeName, SubmitOptions } from '../machines/completion.ts'
 import type { NativeProgram } from './native_program.ts'
 import { PendingResets } from './pending_resets.ts'
 import type { NativeSymbols } from './symbols.ts'
-
-/** A request that is done. Times are microseconds. */
-export interface NativeCompletion {
-  readonly outcome: OutcomeName
-  /** The response frame; empty unless `answered`. */
-  readonly frame: Uint8Array<ArrayBuffer>
-  /** What the request wrote to fd 2, up to the limit. */
-  readonly log: Uint8Array<ArrayBuffer>
-  /** Bytes of it that were over the limit. */
-  readonly logDropped: number
-  /** Words about `misbehaved` and `failed`. */
-  readonly message: string
-  /** System calls that it was refused, each kind once and at most 16 of them. */
-  readonly denials: readonly Denial[]
-  /** Status of `exited`, signal of `killed`, else 0. */
-  readonly detail: number
-  readonly queueUs: number
-  readonly runUs: number
-  /** Times that the guest left ring 3. */
-  readonly exits: number
-  /** What became of its machine; may end after the answer. */
-  readonly reset: MachineReset
-  /** Index of the worker that ran it. */
-  readonly worker: number
-}
-
-/** A system call that a request was refused. */
-export interface Denial {
-  /** Its name in Linux. */
-  readonly call: string
-  readonly reason: DenialReason
-  readonly times: number
-}
-
-/**
- * Why a call was refused: `call` is one that is not known, `network` and `process` what there is none of, `files`, `threads`,
- * `mappings`, `addressSpace` and `fileSpace` a limit.
- */
-export type DenialReason =
-  | 'call'
-  | 'network'
-  | 'process'
-  | 'files'
-  | 'threads'
-  | 'mappings'
-  | 'addressSpace'
-  | 'fileSpace'
 
 /** Counts since a pool started; times are sums in microseconds, those of resets over the resets that have ended. */
 export interface PoolStatistics {
@@ -100,24 +44,9 @@ export interface PoolOptions {
   readonly busyPollUs?: number
 }
 
-/** How a request runs. */
-export interface SubmitOptions {
-  /** Milliseconds that it may run, its wait in the queue not counted. */
-  readonly timeoutMs: number
-  /** Keep the program's state for the next request. */
-  readonly keep?: boolean
-  /**
-   * Requests of a program that bear the same number are one flow, below 2 ** 24; default 0. Flows are served in turn, and one
-   * whose requests are slow leaves a worker to the others.
-   */
-  readonly flow?: number
-  /** Compare the machine with its snapshot afterwards, byte for byte; a difference is the outcome `failed`. Slow. */
-  readonly check?: boolean
-}
-
 interface Pending {
   readonly program: NativeProgram
-  readonly resolve: (completion: NativeCompletion) => void
+  readonly resolve: (completion: Completion) => void
   readonly reject: (error: Error) => void
 }
 
@@ -172,7 +101,7 @@ export class NativePool {
   #outstanding = 0
   #drain: Promise<void> | null = null
   #closing: Promise<void> | null = null
-  #broken: NativeError | null = null
+  #broken: MachinesError | null = null
   readonly #records = new ArrayBuffer(BATCH * COMPLETION_BYTES)
   readonly #bytes = new Uint8Array(this.#records)
   readonly #words = new Uint32Array(this.#records)
@@ -213,7 +142,7 @@ export class NativePool {
     program: NativeProgram,
     frame: Uint8Array<ArrayBuffer>,
     { timeoutMs, keep = false, flow = 0, check = false }: SubmitOptions,
-  ): Awaitable<NativeCompletion> {
+  ): Awaitable<Completion> {
     this.#checkOpen()
     const timeoutUs = Math.ceil(timeoutMs * 1000)
     if (!(timeoutUs >= 1 && timeoutUs <= 0xffffffff)) {
@@ -288,20 +217,20 @@ export class NativePool {
   }
 
   /** Takes the answer to the only request under way. */
-  #takeNow(ticket: number): NativeCompletion {
+  #takeNow(ticket: number): Completion {
     try {
       const length = this.#words[RESPONSE_BYTES]!
       const left = this.#words[LOG_BYTES]! + this.#words[MESSAGE_BYTES]! + this.#words[DENIALS_BYTES]!
       const isHere = length <= ANSWER_BYTES && left === 0
       return this.#toCompletion(0, ticket, isHere ? this.#answer.slice(0, length) : null)
     } catch (error) {
-      this.#break(error as NativeError)
+      this.#break(error as MachinesError)
       throw error
     }
   }
 
-  #expect(program: NativeProgram, ticket: number): Promise<NativeCompletion> {
-    const { promise, resolve, reject } = Promise.withResolvers<NativeCompletion>()
+  #expect(program: NativeProgram, ticket: number): Promise<Completion> {
+    const { promise, resolve, reject } = Promise.withResolvers<Completion>()
     this.#pending[ticket & SLOT_MASK] = { program, resolve, reject }
     program.begin()
     this.#outstanding++
@@ -317,7 +246,7 @@ export class NativePool {
         for (let index = 0; index < count; index++) this.#settle(index)
       }
     } catch (error) {
-      this.#break(error as NativeError)
+      this.#break(error as MachinesError)
     } finally {
       this.#drain = null
     }
@@ -338,14 +267,14 @@ export class NativePool {
   }
 
   /** Takes what the record at `index` says of a request. Its ticket ends with it, or ended with its `frame`. */
-  #toCompletion(index: number, ticket: number, frame: Uint8Array<ArrayBuffer> | null): NativeCompletion {
+  #toCompletion(index: number, ticket: number, frame: Uint8Array<ArrayBuffer> | null): Completion {
     const word = index * WORDS
     const long = index * LONGS
     const told = this.#signed[word + TICKET]
     if (told !== ticket) {
       throw new NativeError('panic', `Cannot settle ticket ${told}: nobody waits for it, want ${ticket}`)
     }
-    const completion: NativeCompletion = {
+    const completion: Completion = {
       outcome: OUTCOMES[this.#words[word + OUTCOME]!]!,
       log: this.#read(ticket, PARTS.log, this.#words[word + LOG_BYTES]!),
       logDropped: this.#words[word + LOG_DROPPED]!,
@@ -400,7 +329,7 @@ export class NativePool {
   }
 
   /** A bug: nothing that is outstanding can be settled any more. */
-  #break(error: NativeError): void {
+  #break(error: MachinesError): void {
     this.#broken = error
     this.#outstanding = 0
     for (const pending of this.#pending.splice(0)) {

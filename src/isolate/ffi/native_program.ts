@@ -1,5 +1,6 @@
 /** Programs that were booted and snapshotted. */
-import { BootError, ClosedError, toNativeError } from './errors.ts'
+import { toNativeError } from './errors.ts'
+import { BootError, ClosedError } from '../machines/errors.ts'
 import { STATUSES } from './layout.ts'
 import type { NativeLibrary } from './library.ts'
 import { encodeSpec, type LoadSpec, type ProgramSpec } from './spec.ts'

@@ -7,9 +7,10 @@
  *                    poll first: -> ended -> take          an answer that is on its way from another thread
  * ```
  */
+import type { MachinesError } from '../machines/errors.ts'
 import { NativeError } from './errors.ts'
-import { MACHINES, type MachineState, RESET, RESET_BYTES } from './layout.ts'
-import { MachineReset } from './machine_reset.ts'
+import { MACHINES, RESET, RESET_BYTES } from './layout.ts'
+import { MachineReset, type MachineState } from '../machines/machine_reset.ts'
 
 /** Fills records with resets that ended, at most so many, and gives their number. Throws what breaks the pool. */
 export type FetchResets = (records: DataView<ArrayBuffer>, most: number) => number
@@ -24,7 +25,7 @@ const BATCH = 64
 /** The resets of one pool that go on. */
 export class PendingResets {
   readonly #fetch: FetchResets
-  readonly #break: (error: NativeError) => void
+  readonly #break: (error: MachinesError) => void
   readonly #records = new DataView(new ArrayBuffer(BATCH * RESET_BYTES))
   /** By ticket; a ticket that is used again is another number. */
   readonly #pending = new Map<number, MachineReset>()
@@ -32,7 +33,7 @@ export class PendingResets {
   #timer: ReturnType<typeof setTimeout> | undefined
 
   /** `onBreak` hears what goes wrong in a poll that a timer made. */
-  constructor(fetch: FetchResets, onBreak: (error: NativeError) => void) {
+  constructor(fetch: FetchResets, onBreak: (error: MachinesError) => void) {
     this.#fetch = fetch
     this.#break = onBreak
   }
@@ -84,7 +85,7 @@ export class PendingResets {
     try {
       this.poll()
     } catch (error) {
-      return this.#break(error as NativeError)
+      return this.#break(error as MachinesError)
     }
     if (this.#pending.size > 0) this.#timer ??= setTimeout(this.#onTimer, POLL_MS)
   }

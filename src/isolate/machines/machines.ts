@@ -1,11 +1,8 @@
 /** What runs programs: virtual machines, or worker processes in their place. */
 import type { Awaitable } from '../../context/types.ts'
-import type { NativeCompletion, SubmitOptions } from '../ffi/native_pool.ts'
+import type { Completion, SubmitOptions } from './completion.ts'
 import type { Program } from '../plan/program.ts'
 import type { HandlerTrial } from './trial.ts'
-
-/** A request that is done, however it ended. */
-export type Completion = NativeCompletion
 
 /** Which boundary is around the handlers. */
 export type Boundary = 'vm' | 'worker'

@@ -1,6 +1,6 @@
 /** How a request can end without an answer of its handler's, and what it can be denied on the way. */
 import { HttpError } from '../../errors/http_error.ts'
-import type { Completion } from './machines.ts'
+import type { Completion } from './completion.ts'
 import type { ProgramOptions } from '../plan/program.ts'
 
 /** A request that ended without its handler's answer. */

@@ -7,7 +7,7 @@
  * ```
  */
 import { constants } from 'node:os'
-import type { OutcomeName } from '../ffi/layout.ts'
+import type { OutcomeName } from '../machines/completion.ts'
 import type { FrameLimits } from '../wire/wire.ts'
 import { CpuDeadline } from './cpu_deadline.ts'
 import { FrameReader } from './frame_reader.ts'

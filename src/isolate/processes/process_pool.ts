@@ -8,10 +8,10 @@
  * ```
  */
 import { join } from '@std/path'
-import { BootError, ClosedError, IsolationUnavailableError, QueueFullError } from '../ffi/errors.ts'
-import { MachineReset } from '../ffi/machine_reset.ts'
-import type { SubmitOptions } from '../ffi/native_pool.ts'
-import type { BootedProgram, Completion, Machines, MachinesOptions } from '../machines/machines.ts'
+import { BootError, ClosedError, IsolationUnavailableError, QueueFullError } from '../machines/errors.ts'
+import { MachineReset } from '../machines/machine_reset.ts'
+import type { Completion, SubmitOptions } from '../machines/completion.ts'
+import type { BootedProgram, Machines, MachinesOptions } from '../machines/machines.ts'
 import { RUNTIME_FILE } from '../bundle/bundle.ts'
 import { type Program, PROGRAM_FILE } from '../plan/program.ts'
 import { encodeControl } from '../wire/request_frame.ts'

@@ -1,7 +1,7 @@
 /** The library's file, built when there is none that fits the sources. */
 import { type Artifact, buildArtifact, type BuildOptions, keptFolder } from './cargo_build.ts'
 
-export { type BuildOptions, NativeBuildError } from './cargo_build.ts'
+export { type BuildOptions } from './cargo_build.ts'
 
 /** The crates of the library, folders of the workspace; a test compares them with the manifests. */
 export const CRATES = ['ffi', 'guard', 'linux', 'pool', 'vmm', 'wire'] as const

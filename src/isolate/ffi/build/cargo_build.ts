@@ -3,19 +3,9 @@
  * is never older than its sources, and one that is in use is never written to.
  */
 import { fromFileUrl, join } from '@std/path'
+import { NativeBuildError } from '../../machines/errors.ts'
 import { BuildProgress, type ProgressSink } from './build_progress.ts'
 import { type Cargo, findCargo, ToolchainError } from './toolchain.ts'
-
-/** Nothing could be built; the message says what to do. `output` ends with cargo's last words. */
-export class NativeBuildError extends Error {
-  override readonly name = 'NativeBuildError'
-  readonly output: string
-
-  constructor(message: string, output = '', options?: ErrorOptions) {
-    super(output === '' ? message : `${message}\n${output}`, options)
-    this.output = output
-  }
-}
 
 /** Where and how {@link buildArtifact} builds. */
 export interface BuildOptions {

@@ -1,7 +1,7 @@
 /** The small guest's file, built when there is none that fits the sources. */
 import { join } from '@std/path'
 import { type Artifact, buildArtifact, type BuildOptions } from './cargo_build.ts'
-import { IsolationUnavailableError } from '../errors.ts'
+import { IsolationUnavailableError } from '../../machines/errors.ts'
 
 /** What WAMR's sources, which the engine's crate compiles, are built with; each is looked for by a file. */
 const TOOLS = [

@@ -1,5 +1,7 @@
 /** The outcome of a machine's reset, which may come after the request's answer. */
-import type { MachineState } from './layout.ts'
+
+/** State of a machine after a request. */
+export type MachineState = 'clean' | 'resetting' | 'lost'
 
 /** A reset, under way or over. */
 export class MachineReset {

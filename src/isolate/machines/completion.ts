@@ -1,0 +1,82 @@
+/** A request to a program, and how it ended. */
+import type { MachineReset } from './machine_reset.ts'
+
+/**
+ * How a request ended: `answered` with a frame; `timeout`, `cpu`, `memory`, `output` and `calls` over a limit; `exited` and
+ * `killed` with status and signal; `stuck` with all threads waiting for ever; `misbehaved` with something that is no frame;
+ * `failed` by the host's fault.
+ */
+export type OutcomeName =
+  | 'answered'
+  | 'timeout'
+  | 'cpu'
+  | 'memory'
+  | 'output'
+  | 'calls'
+  | 'exited'
+  | 'killed'
+  | 'stuck'
+  | 'misbehaved'
+  | 'failed'
+
+/** A request that is done. Times are microseconds. */
+export interface Completion {
+  readonly outcome: OutcomeName
+  /** The response frame; empty unless `answered`. */
+  readonly frame: Uint8Array<ArrayBuffer>
+  /** What the request wrote to fd 2, up to the limit. */
+  readonly log: Uint8Array<ArrayBuffer>
+  /** Bytes of it that were over the limit. */
+  readonly logDropped: number
+  /** Words about `misbehaved` and `failed`. */
+  readonly message: string
+  /** System calls that it was refused, each kind once and at most 16 of them. */
+  readonly denials: readonly Denial[]
+  /** Status of `exited`, signal of `killed`, else 0. */
+  readonly detail: number
+  readonly queueUs: number
+  readonly runUs: number
+  /** Times that the guest left ring 3. */
+  readonly exits: number
+  /** What became of its machine; may end after the answer. */
+  readonly reset: MachineReset
+  /** Index of the worker that ran it. */
+  readonly worker: number
+}
+
+/** A system call that a request was refused. */
+export interface Denial {
+  /** Its name in Linux. */
+  readonly call: string
+  readonly reason: DenialReason
+  readonly times: number
+}
+
+/**
+ * Why a call was refused: `call` is one that is not known, `network` and `process` what there is none of, `files`, `threads`,
+ * `mappings`, `addressSpace` and `fileSpace` a limit.
+ */
+export type DenialReason =
+  | 'call'
+  | 'network'
+  | 'process'
+  | 'files'
+  | 'threads'
+  | 'mappings'
+  | 'addressSpace'
+  | 'fileSpace'
+
+/** How a request runs. */
+export interface SubmitOptions {
+  /** Milliseconds that it may run, its wait in the queue not counted. */
+  readonly timeoutMs: number
+  /** Keep the program's state for the next request. */
+  readonly keep?: boolean
+  /**
+   * Requests of a program that bear the same number are one flow, below 2 ** 24; default 0. Flows are served in turn, and one
+   * whose requests are slow leaves a worker to the others.
+   */
+  readonly flow?: number
+  /** Compare the machine with its snapshot afterwards, byte for byte; a difference is the outcome `failed`. Slow. */
+  readonly check?: boolean
+}
