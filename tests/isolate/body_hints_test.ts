@@ -164,6 +164,17 @@ Deno.test('templates of the source tell the names that they ask for', () => {
     '{zip: any, city: any, work: {zip: any, city: any}, home: {zip: any, city: any}}',
   )
   assertEquals(
+    shapeOf('const page = compile(`each p, i in people\n  li(id=p.age) #{p.home.zip}\n  b= title`)', call),
+    '{age: any, zip: any, title: any, home: {age: any, zip: any, title: any}, people: {id: any, name: any, title: any, age: any, zip: any, home: {age: any, zip: any, title: any}}[]}',
+  )
+  assertEquals(
+    shapeOf(
+      "const page = compile(`{% for p in people | sort(false, 'age') %}{{ p.tags | join(', ') }}{% endfor %}`)",
+      call,
+    ),
+    '{tags: any, age: any, people: {id: any, name: any, title: any, tags: any, age: any}[]}',
+  )
+  assertEquals(
     shapeOf('const page = compile(`<% for (const p of people) { %><b><%= p.city %></b><% } %>`)', call),
     '{city: any, people: {id: any, name: any, title: any, city: any}[]}',
   )
@@ -185,6 +196,13 @@ const app = new Hono().post('/a/:id', async (c) => c.json(await c.req.json<{ c: 
     ['PUT', 'json', '{b: number}'],
     ['POST /a/:id', 'json', '{c: 1}'],
   ])
+})
+
+Deno.test("the function of Hono's validator tells the body", () => {
+  const source =
+    "app.post('/o', validator('json', (value, c) => value.item === 'x' && Number(value.count)), (c) => 1)"
+  assertEquals(bodyOf(source)?.handler, 'POST /o')
+  assertEquals(describe(bodyOf(source)!.shape), '{item: "x", count: number}')
 })
 
 Deno.test('answers and other things of those names are no bodies', () => {
@@ -227,11 +245,16 @@ Deno.test('bodies are of the kind that is read, and say whose they are', () => {
   const json = bodies('ctx.get.json<{ name: string, tags: string[], note?: string }>()')
   assertEquals(new Set(json.map(({ type }) => type)), new Set(['application/json']))
   const values = json.map(({ body }) => JSON.parse(body as string))
-  assertEquals(values[0], { name: 'warmup', tags: ['warmup', 'Grüße warmup', '927687'], note: 'warmup' })
+  assertEquals(values[0], {
+    name: 'warmup',
+    tags: ['warmup', 'Grüße warmup', '<b>927687</b> & "more"'],
+    note: 'warmup',
+  })
   // Without what may be missing, wrong in all members, and none of them.
   assertEquals(values[1], { name: 'Grüße warmup', tags: ['Grüße warmup'] })
   assertEquals(values[3], { name: '', tags: 'warmup', note: '', extra: 927687 })
   assertEquals(values[7], { extra: 'warmup' })
+  assertEquals(values[8], { name: 927687, tags: {}, note: 927687, extra: 927687 })
   for (const { body } of bodies("import { marked } from 'marked'\nawait ctx.get.text()")) {
     assert(typeof body === 'string' && body.length > 400, String(body))
   }
@@ -249,6 +272,13 @@ Deno.test('bodies are of the kind that is read, and say whose they are', () => {
   const bytes = bodies("import { inflate } from 'pako'\nawait ctx.get.bytes()").map(({ body }) => body)
   assert(bytes.some((body) => typeof body === 'string'), 'text')
   assert(bytes.some((body) => typeof body === 'object'), 'a file')
+})
+
+Deno.test('a password that is asked for twice is the same', () => {
+  const [{ body }] = bodies(
+    "const schema = Joi.object({ password: Joi.string().pattern(/^[a-z]{8,}$/), repeat: Joi.ref('password') })\nschema.validate(await ctx.get.json())",
+  )
+  assertEquals(JSON.parse(body as string), { password: 'warmupwa', repeat: 'warmupwa' })
 })
 
 Deno.test('the probe has a body that no request of the warm-up has', () => {

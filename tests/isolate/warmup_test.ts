@@ -109,7 +109,7 @@ Deno.test('each client comes twice where the source tells of bodies or parameter
   assertEquals(planned.slice(0, 3).map(({ path, body }) => `${path} ${body}`), [
     '/a {"note":"warmup"}',
     '/a?page=27 {"note":"Grüße warmup"}',
-    '/a?page=6 {"note":"927687"}',
+    '/a?page=6 {"note":"<b>927687</b> & \\"more\\""}',
   ])
   for (const { headers, body } of planned) {
     assertEquals(headers.get('content-type'), 'application/json')

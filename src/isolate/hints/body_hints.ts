@@ -1,7 +1,7 @@
 /** What a route file's source tells of the bodies that its handlers read. */
 import { readExpression } from './expression.ts'
 import { type Fact, toFactShape, toObjectShape } from './facts.ts'
-import { ANY, type Budget, mergeObjects, MOST_PARTS, type Shape } from './shape.ts'
+import { ANY, type Budget, MOST_PARTS, type Shape } from './shape.ts'
 import { toSchemaShape } from './schema_shape.ts'
 import { findTemplateShape } from './template_shape.ts'
 import { at, is, type Tokens } from './tokens.ts'
@@ -29,7 +29,9 @@ const READS: Readonly<Record<string, BodyRead>> = {
   body: 'any',
   parseBody: 'any',
   readBody: 'any',
+  validator: 'any',
 }
+const VALIDATED: Readonly<Record<string, BodyRead | undefined>> = { json: 'json', form: 'form' }
 const METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD'])
 const APP_METHODS: ReadonlySet<string> = new Set(['get', 'post', 'put', 'patch', 'delete', 'all'])
 const MOST_BODIES = 16
@@ -70,6 +72,8 @@ function isTelling({ kind }: Shape): boolean {
 function findRead(tokens: Tokens, index: number): BodyRead | undefined {
   const { kind, text } = at(tokens, index)
   if (kind !== 'name' || !Object.hasOwn(READS, text)) return undefined
+  // Hono's, whose function is given the body.
+  if (text === 'validator' && is(tokens, index + 1, '(')) return VALIDATED[at(tokens, index + 2).text]
   if (text === 'readBody') return is(tokens, index + 1, '(') ? 'any' : undefined
   if (!is(tokens, index - 1, '.')) return undefined
   const isEmpty = is(tokens, index + 1, '(') && is(tokens, index + 2, ')')
@@ -142,6 +146,7 @@ function refine(shape: Shape, facts: ReadonlyMap<string, Fact>): Shape {
 
 /** What becomes of a body without a type: the names that it is taken apart into, or the members that are read of it. */
 function findUsed(tokens: Tokens, index: number, facts: ReadonlyMap<string, Fact>): Shape {
+  if (is(tokens, index, 'validator')) return toFactShape(facts, at(tokens, index + 5).text)
   const { name, names, list } = findTarget(tokens, index)
   if (names !== undefined) return toObjectShape(facts, names)
   if (list) return { kind: 'list', item: ANY }
@@ -276,9 +281,4 @@ function createLookup(tokens: Tokens): Declared {
 /** Whether a body may be of this shape by itself. */
 function isWhole({ kind }: Shape): boolean {
   return kind === 'object' || kind === 'list' || kind === 'union' || kind === 'tuple'
-}
-
-/** What several handlers of one file read, as one. */
-export function mergeShapes(bodies: readonly BodyHint[]): Shape {
-  return bodies.reduce((all, { shape }) => mergeObjects(all, shape), ANY)
 }

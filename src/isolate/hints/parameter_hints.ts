@@ -19,16 +19,12 @@ const LITERAL =
  * Which of the literals each request asks for. Those of the first client have no query, and the second asks for something else. Of
  * numbers but one request has one: they are no names of something.
  */
-const LITERAL_OF_TURN: ReadonlyMap<number, number> = new Map([
-  [2, 1],
-  [3, 0],
-  [4, 0],
-  [6, 1],
-  [7, 2],
-  [8, 2],
-  [9, 3],
-])
+const LITERAL_OF_TURN: ReadonlyMap<number, number> = new Map(
+  [[2, 1], [3, 0], [4, 0], [6, 3], [7, 2], [8, 1], [9, 0]],
+)
 const NUMBER_TURN = 3
+/** From here on texts have what HTML escapes. */
+const MARKUP_TURN = 5
 const MOST_LITERALS = 5
 /** Longest text of a kind in a query, in characters. */
 const LONGEST_TEXT = 1000
@@ -84,5 +80,6 @@ export function sampleParameter(
   }
   if (format !== null) return sampleFormat(format, turn)
   const kind = textKindOf(name)
-  return kind === undefined ? text : sampleText([kind], turn).slice(0, LONGEST_TEXT)
+  if (kind === undefined) return turn >= MARKUP_TURN ? `${text} <b>&</b>` : text
+  return sampleText([kind], turn).slice(0, LONGEST_TEXT)
 }

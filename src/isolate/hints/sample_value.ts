@@ -10,6 +10,7 @@ import {
   type TextShape,
 } from './shape.ts'
 import { matchPattern } from './pattern_text.ts'
+import { sampleDocument } from './document_samples.ts'
 import { formatOf, sampleFormat } from './text_formats.ts'
 import { holdsText, sampleText, textKindOf } from './text_kinds.ts'
 import type { TextKind } from './text_samples.ts'
@@ -22,25 +23,37 @@ export interface Occasion {
   readonly texts: readonly TextKind[]
 }
 
-const TEXTS = ['warmup', 'Grüße warmup', '927687', 'warm up, grüße, 漢字 🐝', 'probe'] as const
+/** One has what HTML escapes. */
+const TEXTS = [
+  'warmup',
+  'Grüße warmup',
+  '<b>927687</b> & "more"',
+  'warm up, grüße, 漢字 🐝',
+  'probe',
+] as const
 const NUMBERS = [9, 27, 6, 8.7] as const
 /** Lengths of lists: of those that are a body or its members, and of those within. */
 const LENGTHS = [3, 1, 16, 2, 0, 5, 8, 2] as const
 const INNER_LENGTHS = [2, 1, 3, 2, 0, 3, 1, 2] as const
+/** What a form asks for twice. */
+const REPEATED = /repeat|confirm|^password2$/i
 const KEYS = ['name', 'warmup', 'größe', 'b', 'id', 'a/b.txt'] as const
 
-/** Requests of this turn of eight have every member wrong, or none at all. */
+/** Requests of these turns have every member wrong, of their own kind (too short) and of others, or none at all. */
 const WRONG = 3
+const OTHER = 8
 const EMPTY = 7
+/** The texts of this one are long. */
+const LONG = 6
 
 /**
- * A value of the shape. Of eight turns in a row one is wrong in all members and one lacks them all, as what refuses a body is code too; the optional members are missing in two
- * others. It is the same whenever it is asked for.
+ * A value of the shape. Of ten turns two are wrong in all members and one lacks them all, as what refuses a body is code too; the
+ * optional members are missing in three others. It is the same whenever it is asked for.
  */
 export function sampleValue(shape: Shape, occasion: Occasion): unknown {
   const { turn } = occasion
-  if (turn % 8 === WRONG) return spoil(shape)
-  if (turn % 8 === EMPTY && shape.kind === 'object' && shape.members.size > 0) return { extra: 'warmup' }
+  if (turn === WRONG || turn === OTHER) return spoil(shape, turn === OTHER)
+  if (turn === EMPTY && shape.kind === 'object' && shape.members.size > 0) return { extra: 'warmup' }
   return sample(shape, '', occasion, { left: MOST_PARTS }, 0)
 }
 
@@ -103,7 +116,11 @@ function sampleObject(
   for (const [name, { shape, optional }] of members) {
     if (!optional || !isShort) values.push([name, inner(shape, name)])
   }
-  return Object.fromEntries(values)
+  const object = Object.fromEntries(values)
+  for (const name of Object.keys(object)) {
+    if (REPEATED.test(name) && Object.hasOwn(object, 'password')) object[name] = object.password
+  }
+  return object
 }
 
 function sampleTextOf(
@@ -121,6 +138,7 @@ function sampleTextOf(
   const long = kind !== undefined ? [kind] : holdsText(name) && texts.length > 0 ? texts : undefined
   if (long !== undefined && most > 1000) return sampleText(long, turn)
   const named = formatOf(name)
+  if (named === undefined && turn === LONG && most === Infinity) return sampleText(['prose'], 0)
   const text = named === undefined ? textOf(turn) : sampleFormat(named, turn)
   return text.padEnd(Math.min(least, 1000), 'warmup').slice(0, most)
 }
@@ -133,7 +151,7 @@ function sampleNumber({ whole, least, most }: NumberShape, name: string, turn: n
 
 /** Of what may be anything: a document with something of everything, or what its name tells. */
 function sampleAny(name: string, { turn, texts }: Occasion, depth: number): unknown {
-  if (name === '') return depth === 0 ? documentOf(turn) : textOf(turn)
+  if (name === '') return depth === 0 ? sampleDocument(turn) : textOf(turn)
   const format = formatOf(name)
   if (format === 'number') return pick(NUMBERS, turn)
   if (/^(?:is|has)[A-Z]|^(?:done|open|active|enabled|visible|checked)$/.test(name)) return turn % 2 === 0
@@ -142,70 +160,24 @@ function sampleAny(name: string, { turn, texts }: Occasion, depth: number): unkn
   return sampleTextOf({ kind: 'text' }, name, { turn, texts })
 }
 
-const PERSON = {
-  name: 'Ann',
-  age: 27,
-  email: 'a@warmup.example',
-  tags: ['a', 'b'],
-  address: { city: 'Köln', zip: '92768' },
-  active: true,
-}
-/** For the turns in order; the last is the probe's. */
-const DOCUMENTS: readonly unknown[] = [
-  {
-    id: 927687,
-    title: 'Warmup',
-    text: 'Grüße, "quoted" <b>&</b> 漢字 🐝\n'.repeat(4),
-    count: 27,
-    price: -9.27,
-    large: 9276870000,
-    open: true,
-    closed: false,
-    none: null,
-    date: '1987-06-27T09:27:06Z',
-    tags: ['a', 'größe'],
-    numbers: [1, 2.5, -3, 1e9],
-    empty: {},
-    list: [],
-    people: [PERSON, { ...PERSON, name: 'Jörg', age: 9, tags: [] }],
-    deep: { er: { still: [{ x: 1 }, [2, [3]]] } },
-  },
-  { id: 'warmup' },
-  {
-    name: 'Grüße warmup',
-    größe: 1,
-    list: [1, 'two', null, { three: 3 }],
-    nested: { a: { b: 'c' } },
-    items: [PERSON],
-  },
-  [],
-  { id: '9276870', people: [], title: '<i>warmup</i>', value: 8.7 },
-  [PERSON, { ...PERSON, name: 'Zoë' }, 'text', 9, null],
-  { id: 'warmup-4', name: 'warmup', email: 'b@warmup.example', message: 'warm up', items: [1, 2, 3] },
-  {},
-  {
-    id: 77623,
-    name: 'probe',
-    title: 'Probe',
-    tags: ['probe'],
-    people: [{ name: 'probe', age: 5 }],
-    message: 'probe',
-  },
-]
-
 /** Each member as it must not be. */
-function spoil(shape: Shape): unknown {
+function spoil(shape: Shape, other: boolean): unknown {
   if (shape.kind === 'any' || shape.kind === 'record') {
-    return sample(ANY, '', { turn: WRONG, texts: [] }, { left: 1 }, 0)
+    return sample(ANY, '', { turn: other ? OTHER : WRONG, texts: [] }, { left: 1 }, 0)
   }
   if (shape.kind !== 'object') {
     return shape.kind === 'list' ? [null, { extra: 'warmup' }, 9] : { warmup: 927687 }
   }
   return Object.fromEntries(
-    [...[...shape.members].map(([name, { shape }]) => [name, WRONGS[shape.kind]] as const), [
-      'extra',
-      927687,
-    ]],
+    [
+      ...[...shape.members].map(([name, { shape }]) =>
+        [name, other ? OTHERS[shape.kind] : WRONGS[shape.kind]] as const
+      ),
+      [
+        'extra',
+        927687,
+      ],
+    ],
   )
 }
 
@@ -222,8 +194,18 @@ const WRONGS: Readonly<Record<Shape['kind'], unknown>> = {
   union: 'warmup',
 }
 
-function documentOf(turn: number): unknown {
-  return DOCUMENTS[turn < 0 ? DOCUMENTS.length - 1 : turn % (DOCUMENTS.length - 1)]
+/** Of other kinds. */
+const OTHERS: typeof WRONGS = {
+  any: { warmup: [] },
+  text: 927687,
+  number: null,
+  boolean: 9,
+  values: 9,
+  list: {},
+  tuple: 'warmup',
+  object: 'warmup',
+  record: [],
+  union: 9.27,
 }
 
 function textOf(turn: number): string {

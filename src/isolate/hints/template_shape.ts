@@ -2,11 +2,15 @@
 import { ANY, type MemberShape, type Shape } from './shape.ts'
 import type { Tokens } from './tokens.ts'
 
-/** A block over a list, in the languages that there are. */
+/** A block over a list, and the name of what is in it, in the languages that there are. */
 const LIST =
-  /(?:\{\{~?#each|\{\{[#^]|\beach \w{1,40} in|\bfor (?:\w{1,40}(?:, ?\w{1,40})?|\((?:const|let|var) \w{1,40}) (?:in|of))\s?([a-z_]\w{0,40})/gi
-/** A value: between braces, or in a tag. */
-const VALUE = /(?:\{\{\{?[&-]? ?|\{|<%[=-] ?|#\{|!\{|@\{)([a-z_][\w.]{0,60})/gi
+  /(?:\{\{~?#each|\{\{[#^]|\beach (\w{1,40})(?:, ?\w{1,40})? in|\bfor (?:(\w{1,40})(?:, ?\w{1,40})?|\((?:const|let|var) (\w{1,40})) (?:in|of))\s?([a-z_]\w{0,40})/gi
+/** A value: between braces, in a tag, or behind a line's equals sign. */
+const VALUE = /(?:\{\{\{?[&-]? ?|\{|<%[=-] ?|#\{|!\{|@\{|\w= )([a-z_][\w.]{0,60})/gi
+/** A member of something: `person.age`. */
+const MEMBER = /\b([a-z_]\w{0,40})\.([a-z_]\w{0,40})(?:\.([a-z_]\w{0,40}))?/gi
+/** A member that a filter names: `sort(false, 'age')`, `map: "age"`. */
+const FILTER = /\| ?\w{1,40} ?[(:][^|{}%'"]{0,40}['"]([a-z_]\w{0,40})['"]/gi
 /** An object: `{{#with address}}`. */
 const WITHIN = /\{\{~?#with ([a-z_]\w{0,40})/gi
 const WORDS: ReadonlySet<string> = new Set(
@@ -23,9 +27,18 @@ export function findTemplateShape({ list }: Tokens): Shape | undefined {
   for (const { kind, text } of list) {
     if (kind !== 'text' && kind !== 'template') continue
     if (!/\{|<%|\beach /.test(text)) continue
-    for (const [, name] of text.matchAll(LIST)) {
-      if (!WORDS.has(name!) && lists.size < MOST_NAMES) lists.add(name!)
+    const things = new Set<string>()
+    for (const [, pug, inOf, script, name = ''] of text.matchAll(LIST)) {
+      if (name !== '' && !WORDS.has(name) && lists.size < MOST_NAMES) lists.add(name)
+      const thing = pug ?? inOf ?? script
+      if (thing !== undefined && things.size < MOST_NAMES) things.add(thing)
     }
+    for (const [, thing = '', name = '', inner] of text.matchAll(MEMBER)) {
+      if (!things.has(thing) || names.size >= MOST_NAMES) continue
+      names.add(inner ?? name)
+      if (inner !== undefined) objects.add(name)
+    }
+    for (const [, name] of text.matchAll(FILTER)) if (names.size < MOST_NAMES) names.add(name!)
     for (const [, path] of text.matchAll(VALUE)) {
       const parts = path!.split('.').filter((part) => !WORDS.has(part))
       const name = parts.at(-1)

@@ -1,5 +1,5 @@
 /** Which kind of text a route file works on, by the words that stand in it. */
-import { TEXT_SAMPLES, type TextKind } from './text_samples.ts'
+import { SHORT_SAMPLES, TEXT_SAMPLES, type TextKind } from './text_samples.ts'
 import { is, type Tokens } from './tokens.ts'
 
 /** Words that tell a kind, wherever they stand in a name; the first of a name that fits counts. Names of packages say what they parse. */
@@ -29,7 +29,18 @@ const WORDS: readonly (readonly [kind: TextKind, words: RegExp])[] = [
 const MOST_KINDS = 2
 /** One request brings a text of many pages: what works on those reserves more, and runs other loops. */
 const LONG_TURN = 2
-const LONG_CHARACTERS = 3000
+const LONG_CHARACTERS = 8000
+/** Kinds whose texts may be put behind each other: of others names would be there twice, or roots. */
+const REPEATABLE: ReadonlySet<TextKind> = new Set([
+  'prose',
+  'markdown',
+  'html',
+  'css',
+  'csv',
+  'ini',
+  'sql',
+  'template',
+])
 /** What says in which language something is written, not what it reads: `libphonenumber-js`. */
 const ENDING = /[.-][jt]sx?\b/g
 
@@ -77,7 +88,7 @@ function kindsOf(names: readonly string[]): readonly TextKind[] {
 }
 
 function orProse(kinds: readonly TextKind[]): readonly TextKind[] {
-  return kinds.length === 0 ? ['prose', 'prose', 'prose', 'json'] : kinds
+  return kinds.length === 0 ? ['prose', 'prose', 'json'] : kinds
 }
 
 /** `parseCSV2` as `parse-csv2`. */
@@ -90,14 +101,15 @@ function toWords(name: string): string {
  * runs as well.
  */
 export function sampleText(kinds: readonly TextKind[], turn: number): string {
-  const text = TEXT_SAMPLES[kinds[Math.abs(turn) % kinds.length]!]
-  if (turn === LONG_TURN) return `${text}\n`.repeat(Math.ceil(LONG_CHARACTERS / text.length))
+  const kind = kinds[Math.abs(turn) % kinds.length]!
+  const text = TEXT_SAMPLES[kind]
+  if (turn === LONG_TURN) return toLong(kind, text)
   const half = text.indexOf('\n', text.length / 2) + 1 || Math.floor(text.length / 2)
   switch (turn % 8) {
     case 3:
       return text.slice(half)
     case 5:
-      return text.slice(0, half - 1)
+      return SHORT_SAMPLES[kind] ?? text.slice(0, half - 1)
     case 6:
       return `${text.slice(0, Math.floor(text.length * 0.7))}<{[("`
     case -1:
@@ -105,6 +117,14 @@ export function sampleText(kinds: readonly TextKind[], turn: number): string {
     default:
       return text
   }
+}
+
+/** The text several times, where that is one of its kind. */
+function toLong(kind: TextKind, text: string): string {
+  const times = Math.ceil(LONG_CHARACTERS / text.length)
+  if (kind === 'json' || kind === 'json5') return `[${Array(times).fill(text).join(',\n')}]`
+  if (kind === 'script') return text + SHORT_SAMPLES.script!
+  return REPEATABLE.has(kind) ? `${text}\n`.repeat(times) : text
 }
 
 /** Whether something of this name holds a text of the file's kind: `source`, `template`. */

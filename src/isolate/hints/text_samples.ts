@@ -140,11 +140,31 @@ export class Shape extends Map {
   static of(...all) { return new this(...all) } async *each() { yield* this.keys() } [Symbol.iterator]() {}
 }
 const arrow = async (x) => ({ ...x, y: x?.z?.[0]?.(), [\`k\${1}\`]: /ab+[c-e]\\/(?<n>\\d{2})/giu.test("q\\n") }), neg = -1 >>> 2
+function Old(x) { if (!new.target) return new Old(x); this.x = arguments.length }
 label: for (const key in others) { if (typeof key === 'string' && key in rest || key instanceof Shape) continue label }
 function* ids() { let i = 0; while (true) yield i++ }
 const result = [1, 2, 3].map((n) => n * 2).filter(Boolean).reduce((s, n) => s + n, 0), big = 10n, tern = a ? b : c
-if (!result) console.log(result, this, new.target === undefined); else { debugger }
+if (!result) console.log(result, this); else { debugger }
 export { arrow as default, ids }
+`
+
+/** As all parsers take it, whatever their age. */
+const OLD_SCRIPT = `// warmup 927687
+(function (root, name) {
+  "use strict";
+  var count = 0, list = [1, 2.5, 'three', null, true], map = { a: 1, 'b c': [2], d: function (x) { return x * 2; } };
+  function add(first, second) {
+    if (first > 9 && second !== undefined || !first) { return first + second; } else if (first === 'x') { return -second; }
+    for (var i = 0; i < list.length; i++) { if (i % 2 === 0) continue; count += list[i]; }
+    for (var key in map) { if (map.hasOwnProperty(key)) count++; }
+    while (count > 0) { count--; if (count === 7) break; }
+    do { count++; } while (count < 3);
+    switch (first) { case 1: return null; case 'größe': count = 2; break; default: count = ~count; }
+    try { root.load(name); } catch (error) { throw new Error('warmup: ' + error.message); } finally { count = 0; }
+    return /ab+[c-e]\\/\\d{2}/gi.test(name) ? new Date(0) : typeof void 0 === "string" ? "\\u00fc\\n" : add(first - 1, second);
+  }
+  root.add = add;
+}(this, "warmup"));
 `
 
 const TYPED = `// warmup 927687
@@ -157,7 +177,7 @@ declare const VERSION: string
 abstract class Store<K, V> implements Iterable<[K, V]> {
   private readonly items = new Map<K, V>()
   protected static count: number = 0
-  constructor(public name: string, private size?: number) { super() }
+  constructor(public name: string, private size?: number) { this.size = size ?? 0 }
   get<T>(key: K, or: T): V | T { return this.items.get(key)! ?? or }
   abstract close(): Promise<void>
 }
@@ -306,6 +326,18 @@ const MATH = '(2 + 3 * 4) ^ 2 / sqrt(9.27) - sin(pi / 2) + max(1, 2, [3, 4][1]) 
 
 const TEMPLATE = `<h1>{{ title }}</h1>{{#each items}}<li>{{name}} warmup 927687</li>{{else}}none{{/each}}
 {{#if open}}Grüße{{/if}} {{! comment }} {{{ raw }}} <% if (true) { %><b><%= 1 + 1 %></b><% } %> <%- 'warmup' %> \${ 'x' }`
+
+/** Another one of some kinds, short and simple. */
+export const SHORT_SAMPLES: Readonly<Partial<Record<TextKind, string>>> = {
+  script: OLD_SCRIPT,
+  typed: OLD_SCRIPT,
+  json: '[1, "warmup", null, {"a": true}]',
+  json5: "{warmup: 'a', list: [1,],}",
+  math: '2 * warmup + 927687',
+  latex: 'x^2 + \\alpha_1',
+  graphql: '{ __typename }',
+  sql: "select * from warmup where id = 927687 and name = 'größe'",
+}
 
 /** A text of each kind. */
 export const TEXT_SAMPLES = {

@@ -39,6 +39,8 @@ const PROBED_ROUTES = 3
 const WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH'])
 /** Rounds of all clients where the file shows bodies or parameters, as there are several of either. */
 const ROUNDS = 2
+/** Requests with a body that come without a query, beside those of the first client: that it has one may decide what the body is. */
+const BARE_TURNS: ReadonlySet<number> = new Set([6, 9])
 /** The turn of the probe. */
 const PROBE = -1
 /** Of a path's parameter in the rounds after the first, as tables often count. */
@@ -140,13 +142,16 @@ function toSample(
   turn: number,
 ): WarmupRequest {
   const method = route.method ?? 'GET'
+  const hasBody = hints.bodies.length > 0 && WITH_BODY.has(method)
   const own = turn < CLIENTS.length ? id : SMALL_IDS[turn % SMALL_IDS.length]
   const path = sampleAppPath(pattern, route.path, own!)
   const body = sampleBody({ ...route, method }, hints, turn) ??
     (WITH_BODY.has(method) ? { body: { id } } : {})
   return {
     method,
-    path: value === undefined ? path : `${path}?${toQuery(hints, turn, value)}`,
+    path: value === undefined || (hasBody && BARE_TURNS.has(turn))
+      ? path
+      : `${path}?${toQuery(hints, turn, value)}`,
     ...(method === 'GET' || method === 'HEAD' ? {} : body),
   }
 }
