@@ -1,4 +1,4 @@
-/** What middleware may reach behind the public context. Handlers have no use for it. */
+/** What middleware may use beyond the public context. Handlers do not need it. */
 import { emit, wants } from '../events/bus.ts'
 import type { LifecycleEventMap, LifecycleKind } from '../events/kinds.ts'
 import { RequestState, type SessionSlot } from './state.ts'

@@ -1,4 +1,4 @@
-/** An error for the log: one line that says what and where, and below it no more than helps to find it. */
+/** An error for the log: one line that says what and where, and below it only what helps to find the cause. */
 import { toPrintable } from './printable.ts'
 import { ownFrames, placeSet, stackFrames, summaryOf } from './source_place.ts'
 import { fromFileUrl, relative } from '@std/path'

@@ -1,4 +1,4 @@
-/** Standard Schemas as they come: a look at one, and at what it found wrong. */
+/** Runs Standard Schemas and reads the issues that they find. */
 import type { StandardIssue, StandardSchema } from '../context/schema_types.ts'
 
 /** True for a Standard Schema v1, which may be an object or a function. */

@@ -1,4 +1,4 @@
-/** Options of type `T`, of which those that `D` names are there. */
+/** Options of type `T`; those that `D` names are always set. */
 export type WithDefaults<T, D> = Omit<T, keyof D> & Required<Pick<T, keyof T & keyof D>>
 
 /** The options, and the defaults of those that are not given or undefined. */

@@ -1,4 +1,4 @@
-/** Work that waits until nothing more urgent goes on: one at a time, the first of an order next. */
+/** Background work: it runs one piece at a time, in order, while nothing more urgent goes on. */
 export class Background<Of> {
   readonly #order: (a: Of, b: Of) => number
   #waiting: { readonly of: Of; readonly work: () => Promise<void> }[] = []

@@ -1,4 +1,4 @@
-/** Starts that wait for their turn, a few at a time: what somebody waits for comes first. */
+/** The queue of programs to start, a few at a time: those with a waiting request come first. */
 
 /** Brings some files into service, or finds out why that cannot be. */
 export interface Start {

@@ -1,4 +1,4 @@
-/** Node's modules in the runtime `core`: what stands for each that needs no system, and that there is none for the others. */
+/** Node's modules in the runtime `core`: substitutes for those that need no system, and an error for the others. */
 
 /** Specifiers of Mayfly's own import map. Each does what Node's does for what packages use, or throws when it is called. */
 const SUBSTITUTES: ReadonlyMap<string, string> = new Map([

@@ -1,4 +1,4 @@
-/** The first look at this host, before anything is built for it. */
+/** Checks `/dev/kvm` before anything is built for this host. */
 import { IsolationUnavailableError } from '../machines/errors.ts'
 
 /** What the native half says of the same causes: see `why_closed` in native/vmm/src/host.rs. */

@@ -1,4 +1,4 @@
-/** Runs before any code of the user: what it replaces is replaced for all of it. */
+/** Runs before any code of the user, so that all of that code sees what it replaces. */
 import { installConsole } from './console.ts'
 import { host } from './host.ts'
 import { installRandom } from './random.ts'

@@ -1,4 +1,4 @@
-/** How a request can end without an answer of its handler's, and what it can be denied on the way. */
+/** How a request can end without an answer of its handler, and what it can be denied before. */
 import { HttpError } from '../../errors/http_error.ts'
 import type { Completion } from './completion.ts'
 import type { ProgramOptions } from '../plan/program.ts'

@@ -1,4 +1,4 @@
-/** How long a process may have a CPU, counted from now; looked at when it can be over at the earliest. Linux only: proc(5). */
+/** The CPU time that a process may use from now on; checked when it could be used up at the earliest. Linux only: proc(5). */
 export class CpuDeadline {
   readonly #pid: number
   readonly #end: number

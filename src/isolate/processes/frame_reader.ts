@@ -1,4 +1,4 @@
-/** One frame out of a stream that anybody may write. */
+/** Reads one frame from a stream whose writer is not trusted. */
 import { joinBytes } from '../../context/join_bytes.ts'
 import { FrameError, type FrameLimits, HEAD_BYTES, readHead, RESPONSE } from '../wire/wire.ts'
 

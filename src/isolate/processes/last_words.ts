@@ -1,4 +1,4 @@
-/** What V8 says when it ends a process for want of memory. The log before it is anybody's, and is read once. */
+/** What V8 prints when it ends a process for lack of memory. The guest writes the log before it, so that log is scanned once. */
 
 const OUT_OF_MEMORY = ['Fatal JavaScript out of memory', 'Fatal process out of memory']
 const BEGINNINGS = ['<--- Last few GCs', '#\n# Fatal ']

@@ -1,4 +1,4 @@
-/** What must not be written down: values under names that say they are secret. */
+/** Replaces values that must not be recorded: those under names of secrets. */
 
 /** Stands where a secret stood. */
 export const REDACTED = 'redacted'

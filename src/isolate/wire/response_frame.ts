@@ -1,4 +1,4 @@
-/** Reads what a guest answered. A guest may be anybody's: every member is checked before it is believed. */
+/** Reads what a guest answered. A guest is not trusted: every member is checked before it is used. */
 import { toPrintable } from '../../errors/printable.ts'
 import { isHeaderName, isHeaderValue, trimHeaderValue } from '../../context/header_text.ts'
 import { MAX_RESPONSE_HEADERS } from '../../context/limits.ts'

@@ -1,4 +1,4 @@
-/** What people see of a build: one line that grows on a terminal, a line now and then elsewhere. */
+/** Shows the progress of a build: one growing line on a terminal, a line now and then elsewhere. */
 
 /** Where lines go; a terminal's last line can be written again. */
 export interface ProgressSink {

@@ -1,4 +1,4 @@
-/** Where a program ends itself while it loads: what ends it there leaves no stack. */
+/** Finds where a program ends itself while it loads, as that leaves no stack. */
 
 const { stderr } = Deno
 /** As `EXIT_MARK` of the host has it. */

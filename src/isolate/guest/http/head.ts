@@ -1,4 +1,4 @@
-/** The header of a request, read no further than it is needed. */
+/** The header of a request, parsed only as far as it is needed. */
 import type { HeaderPairs } from '../../wire/message.ts'
 import { type RequestLine, splitLine } from '../../wire/request_line.ts'
 

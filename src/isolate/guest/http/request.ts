@@ -1,4 +1,4 @@
-/** A request that costs little until somebody looks at it. */
+/** A stand-in for `Request` that makes the real one only when it is needed. */
 import type { HeaderPairs } from '../../wire/message.ts'
 import { delegate } from './delegate.ts'
 import { withFormBlob } from './form_body.ts'

@@ -1,4 +1,4 @@
-/** Responses that cost little until somebody looks at them, and the one that stands for a view. */
+/** Stand-ins for `Response` that make the real one only when it is needed, and the one for a view. */
 import type { RenderOptions } from '../../../context/types.ts'
 import { delegate } from './delegate.ts'
 import type { PlainHead } from './plain_head.ts'

@@ -1,4 +1,4 @@
-/** `Response` as an application has it: what is a text under a plain head costs little. */
+/** The `Response` of applications: a text under a plain head makes no real response. */
 import { toFormBlob } from './form_body.ts'
 import { PLAIN_HEADS, toPlainHead } from './plain_head.ts'
 import { LazyResponse, NativeResponse } from './response.ts'
