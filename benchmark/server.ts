@@ -11,7 +11,18 @@ const MACHINES_MS = 20 * 60_000
 /** A server at work. */
 export interface RunningServer {
   readonly origin: string
+  readonly pid: number
   stop(): Promise<void>
+}
+
+/** What is started. */
+interface ServerCommand {
+  readonly name: string
+  readonly command: string
+  readonly args: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+  /** Longest time until it answers. Default 20 s. */
+  readonly startMs?: number
 }
 
 /** Starts a server of this folder on a free port; rejects when it does not answer within 20 s. `env`: more variables for it. */
@@ -19,13 +30,20 @@ export async function startServer(
   name: ServerName,
   env: Readonly<Record<string, string>> = {},
 ): Promise<RunningServer> {
-  const port = freePort()
-  const child = new Deno.Command(Deno.execPath(), {
-    args: ['run', '-A', '--no-prompt', '--no-check', fileOf(SERVERS[name])],
+  const file = SERVERS[name]
+  return await startCommand((port) => ({
+    name: file,
+    command: Deno.execPath(),
+    args: ['run', '-A', '--no-prompt', '--no-check', fileOf(file)],
     env: { PORT: String(port), DENO_ENV: 'production', ...env },
-    stdin: 'null',
-    stdout: 'null',
-  }).spawn()
+  }))
+}
+
+/** Starts a server on a free port of 127.0.0.1; rejects when it ends, or does not answer `GET /` in time. */
+export async function startCommand(toCommand: (port: number) => ServerCommand): Promise<RunningServer> {
+  const port = freePort()
+  const { name, command, args, env, startMs = START_MS } = toCommand(port)
+  const child = new Deno.Command(command, { args: [...args], env, stdin: 'null', stdout: 'null' }).spawn()
   let exited = false
   const status = child.status.then(() => exited = true)
   async function stop(): Promise<void> {
@@ -33,19 +51,17 @@ export async function startServer(
     await status
   }
   const origin = `http://127.0.0.1:${port}`
-  const end = performance.now() + START_MS
+  const end = performance.now() + startMs
   while (!exited && performance.now() < end) {
     try {
       await (await fetch(`${origin}/`)).body?.cancel()
-      return { origin, stop }
+      return { origin, pid: child.pid, stop }
     } catch {
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
   }
   await stop()
-  throw new Error(
-    `Cannot start ${SERVERS[name]}: ${exited ? 'it ended by itself' : `no answer in ${START_MS} ms`}`,
-  )
+  throw new Error(`Cannot start ${name}: ${exited ? 'it ended by itself' : `no answer in ${startMs} ms`}`)
 }
 
 /** The server's answer as it must be, or the reason why it is not. Waits while its machines are being built or started. */

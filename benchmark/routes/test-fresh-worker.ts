@@ -1,19 +1,9 @@
 import type { Context } from '@mayfly/mayfly'
+import { askWorker } from '../isolated/fresh.ts'
 
 const SCRIPT = new URL('../isolated/fresh_worker.ts', import.meta.url).href
 
 /** What runs code apart without virtual machines: a worker that answers once. */
 export async function GET(ctx: Context): Promise<Response> {
-  const worker = new Worker(SCRIPT, { type: 'module' })
-  try {
-    const answer = Promise.withResolvers<unknown>()
-    worker.onmessage = ({ data }) => answer.resolve(data)
-    worker.onerror = (event) => {
-      event.preventDefault()
-      answer.reject(new Error(event.message))
-    }
-    return ctx.send.json(await answer.promise)
-  } finally {
-    worker.terminate()
-  }
+  return ctx.send.json(await askWorker(SCRIPT))
 }

@@ -1,0 +1,190 @@
+/**
+ * `deno task bench --sandbox`: code that arrives at runtime, in Mayfly's `Sandbox` and by the other ways to run it. Flags:
+ *
+ * - `--quick`: one round with runs of 1 s, written to `quick.sandbox.*`
+ * - `--rounds 5`: default 3, `--seconds 4`: seconds of a run
+ * - `--only run,workerd-load`: these ways (plan.ts), written as with `--quick`
+ */
+import { fromFileUrl } from '@std/path'
+import { parseArgs } from 'node:util'
+import { buildLibrary } from '../../src/isolate/ffi/build/build.ts'
+import { buildCoreGuest } from '../../src/isolate/ffi/build/core_build.ts'
+import { describeMachine } from '../machine.ts'
+import { fileOf, type RunningServer, startCommand } from '../server.ts'
+import { drawSandbox } from './chart.ts'
+import type { LoadResult } from './load.ts'
+import { CONNECTIONS, findWay, SANDBOX_WAYS, type SandboxWay, type Through, throughs } from './plan.ts'
+import { formatSandbox, formatTime, toSandboxPage } from './report.ts'
+import {
+  type SandboxReport,
+  type SandboxRun,
+  toSandboxFigures,
+  toSandboxRows,
+  type VmRun,
+} from './results.ts'
+import type { VmTurn } from './vm.ts'
+import { findWorkerd, startWorkerd, type Workerd } from './workerd.ts'
+
+const LOAD = 'sandbox/load.ts'
+const RESULTS = new URL('../results/', import.meta.url)
+/** Longest time until a way answers: its program may have to become warm. */
+const START_MS = 120_000
+/** Of VM times: turns of a process, and milliseconds of one. */
+const VM_TURNS = ['5', '300'] as const
+/** Longest run, its start included. */
+const CHILD_MS = 300_000
+
+/** What is run. */
+export interface SandboxSettings {
+  /** Every way, at full length. */
+  readonly whole: boolean
+  readonly rounds: number
+  readonly seconds: number
+  readonly ways: readonly SandboxWay[]
+}
+
+/** Reads the flags. Throws `TypeError` for one that is unknown, and for a value that is none. */
+export function toSandboxSettings(args: readonly string[]): SandboxSettings {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      quick: { type: 'boolean', default: false },
+      rounds: { type: 'string' },
+      seconds: { type: 'string' },
+      only: { type: 'string' },
+    },
+  })
+  const rounds = Number(values.rounds ?? (values.quick ? 1 : 3))
+  const seconds = Number(values.seconds ?? (values.quick ? 1 : 4))
+  if (!Number.isInteger(rounds) || rounds < 1 || !(seconds > 0)) {
+    throw new TypeError(
+      `Cannot run the benchmark: --rounds ${rounds} --seconds ${seconds}, want a number from 1 and one above 0`,
+    )
+  }
+  const ways = values.only === undefined ? SANDBOX_WAYS : values.only.split(',').map(findWay)
+  return { whole: !values.quick && values.only === undefined, rounds, seconds, ways }
+}
+
+/** Measures, prints and writes. Resolves to whether everything was measured but what needs workerd where there is none. */
+export async function main(args: readonly string[]): Promise<boolean> {
+  const settings = toSandboxSettings(args)
+  const { whole, rounds, seconds } = settings
+  const skipped: string[] = []
+  const failures: string[] = []
+  const workerd = await attempt('workerd', findWorkerd, skipped)
+  const ways = settings.ways.filter(({ host }) => host !== 'workerd' || workerd !== undefined)
+  await buildNative(ways, failures)
+  const runs: SandboxRun[] = []
+  const vmRuns: VmRun[] = []
+  for (let round = 0; round < rounds; round++) {
+    for (const way of ways.map((_, i) => ways[(i + round) % ways.length])) {
+      for (const connections of CONNECTIONS) {
+        for (const through of throughs(way)) {
+          const label = `${way.name}, ${through}, ${connections} at once`
+          const found = await attempt(
+            label,
+            () => measure(way, through, connections, seconds, workerd),
+            failures,
+          )
+          if (found === undefined) continue
+          runs.push({ round, way: way.id, through, connections, ...found })
+          console.error(`  ${found.requestsPerSecond.toFixed(0)} req/s, p50 ${formatTime(found.p50)}`)
+        }
+      }
+    }
+    for (const { id, runtime } of ways) {
+      if (!id.startsWith('get-warm') || runtime === undefined) continue
+      const measureVm = () => runChild<VmTurn[]>('sandbox/vm.ts', [runtime, ...VM_TURNS])
+      const turns = await attempt(`VM times, ${runtime}`, measureVm, failures)
+      if (turns !== undefined) vmRuns.push({ runtime, turns })
+    }
+  }
+  const report: SandboxReport = {
+    machine: describeMachine(),
+    date: new Date().toISOString(),
+    command: ['deno task bench --sandbox', ...args].join(' '),
+    workerd: workerd?.version,
+    seconds,
+    rounds,
+    rows: toSandboxRows(ways, runs),
+    figures: toSandboxFigures(runs, vmRuns),
+    runs,
+    vmRuns,
+    skipped: [...skipped, ...failures],
+  }
+  console.log(`\n${formatSandbox(report)}`)
+  await save(report, whole ? 'sandbox' : 'quick.sandbox')
+  return failures.length === 0
+}
+
+/** All that is native, so that nothing that is timed waits for a compiler. */
+async function buildNative(ways: readonly SandboxWay[], failures: string[]): Promise<void> {
+  if (ways.some(({ host }) => host === 'mayfly')) await attempt('native library', buildLibrary, failures)
+  if (ways.some(({ runtime }) => runtime === 'core')) await attempt('small guest', buildCoreGuest, failures)
+}
+
+/** One run, in processes of its own. */
+async function measure(
+  way: SandboxWay,
+  through: Through,
+  connections: number,
+  seconds: number,
+  workerd: Workerd | undefined,
+): Promise<LoadResult> {
+  const args = [way.id, `${connections}`, `${seconds}`]
+  if (through === 'call') return await runChild<LoadResult>(LOAD, args)
+  const server = await start(way, workerd)
+  try {
+    return await runChild<LoadResult>(LOAD, [...args, server.origin, `${server.pid}`])
+  } finally {
+    await server.stop()
+  }
+}
+
+async function start(way: SandboxWay, workerd: Workerd | undefined): Promise<RunningServer> {
+  if (way.host === 'workerd') return await startWorkerd(workerd!)
+  return await startCommand((port) => ({
+    name: way.name,
+    command: Deno.execPath(),
+    args: ['run', '-A', '--no-prompt', '--no-check', fileOf('sandbox/server.ts'), way.id],
+    env: { PORT: `${port}`, DENO_ENV: 'production' },
+    startMs: START_MS,
+  }))
+}
+
+/** The JSON that a module of the benchmark prints. */
+async function runChild<T>(file: string, args: readonly string[]): Promise<T> {
+  const { success, code, signal, stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ['run', '-A', '--no-prompt', '--no-check', fileOf(file), ...args],
+    stdin: 'null',
+    stderr: 'inherit',
+    signal: AbortSignal.timeout(CHILD_MS),
+  }).output()
+  if (success) return JSON.parse(new TextDecoder().decode(stdout))
+  throw new Error(`${file} ended with ${signal ?? code}, see above`)
+}
+
+/** The result, or undefined with a line in `failures`, which is told at once too. */
+async function attempt<T>(
+  name: string,
+  work: () => Promise<T>,
+  failures: string[],
+): Promise<T | undefined> {
+  console.error(name)
+  try {
+    return await work()
+  } catch (error) {
+    const line = `${name}: ${(error as Error).message}`
+    failures.push(line)
+    console.error(`SKIPPED: ${line}`)
+    return undefined
+  }
+}
+
+async function save(report: SandboxReport, name: string): Promise<void> {
+  await Deno.mkdir(RESULTS, { recursive: true })
+  await Deno.writeTextFile(new URL(`${name}.json`, RESULTS), `${JSON.stringify(report, null, 2)}\n`)
+  await Deno.writeTextFile(new URL(`${name}.svg`, RESULTS), drawSandbox(report))
+  await Deno.writeTextFile(new URL(`${name}.md`, RESULTS), toSandboxPage(report))
+  console.log(`\nwritten: ${fromFileUrl(new URL(`${name}.json`, RESULTS))}, ${name}.svg and ${name}.md`)
+}
