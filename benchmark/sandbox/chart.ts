@@ -9,7 +9,7 @@ const WIDTH = 860
 const LABEL = 200
 const BAR = 18
 const STEP = 26
-const TOP = 84
+const TOP = 100
 
 const STYLE = `
   text { font: 13px system-ui, sans-serif; fill: #1f2328 }
@@ -54,9 +54,8 @@ export function drawSandbox(report: SandboxReport): string {
 <rect class="page" width="${WIDTH}" height="${height}" rx="8"/>
 <text class="title" x="20" y="30">Code that arrives at runtime: requests a second, more is better</text>
 <text class="small" x="20" y="48">${escape(`${formatMachine(machine)}; ${date.slice(0, 10)}`)}</text>
-<text class="small" x="20" y="64">${
-    escape(`over HTTP, ${most} connections; p50: one connection; ${describeSandbox(report)}`)
-  }</text>
+<text class="small" x="20" y="64">${escape(`over HTTP with ${most} connections; p50 with one`)}</text>
+<text class="small" x="20" y="80">${escape(describeSandbox(report))}</text>
 ${bars.join('\n')}
 </svg>
 `

@@ -25,9 +25,9 @@ export function toSandboxPage(report: SandboxReport): string {
 
 /** How it was measured, a line. */
 export function describeSandbox({ seconds, rounds, workerd }: SandboxReport): string {
-  return `runs of ${seconds} s, medians of ${rounds} rounds, load generator on the same machine; ${
-    workerd ?? 'no workerd'
-  }`
+  return `runs of ${seconds} s, medians of ${rounds} round${
+    rounds === 1 ? '' : 's'
+  }, load generator on the same machine; ${workerd ?? 'no workerd'}`
 }
 
 /** Microseconds as they are read best. */

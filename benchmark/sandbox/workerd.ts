@@ -1,5 +1,5 @@
 /** workerd, of an npm package that nothing but this benchmark needs. */
-import { fromFileUrl } from '@std/path'
+import { basename, fromFileUrl } from '@std/path'
 import { type RunningServer, startCommand } from '../server.ts'
 
 const FOLDER = fromFileUrl(new URL('./workerd/', import.meta.url))
@@ -46,5 +46,5 @@ async function output(command: string, args: readonly string[]): Promise<string>
   const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim()
   if (success) return text(stdout)
   const error = /^error: .*$/m.exec(text(stderr))?.[0] ?? text(stderr)
-  throw new Error(`Cannot run ${command} ${args.join(' ')}: ${error}`)
+  throw new Error(`Cannot run ${basename(command)} ${args[0]}: ${error}`)
 }
