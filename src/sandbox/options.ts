@@ -20,6 +20,8 @@ export interface SandboxOptions {
   readonly promoteAfter?: number
   /** Programs that are kept by name; over it the one that was not used for the longest time is forgotten, and asked for again. Default 10 000. */
   readonly programs?: number
+  /** MiB of the code of programs that are kept by name; over it the loaders of those that were not used for the longest time are asked again. Default 256. */
+  readonly codeMb?: number
   /** Programs that have a snapshot of their own at the same time. Default 256. */
   readonly promoted?: number
 }
@@ -36,6 +38,7 @@ const LEAST: Readonly<Partial<Record<keyof SandboxOptions, number>>> = {
   maxBodyBytes: 0,
   promoteAfter: 0,
   programs: 1,
+  codeMb: 1,
   promoted: 1,
 }
 
@@ -70,6 +73,7 @@ export function resolveSandboxOptions(
     maxBodyBytes: options.maxBodyBytes ?? 1 << 20,
     promoteAfter: options.promoteAfter ?? 20,
     programs: options.programs ?? 10_000,
+    codeMb: options.codeMb ?? 256,
     promoted: options.promoted ?? 256,
   }
 }

@@ -32,6 +32,8 @@ export interface Version {
   readonly flow: number
   readonly loader: SandboxLoader
   loaded: Promise<LoadedCode> | null
+  /** Bytes of its code that count. */
+  bytes: number
   uses: number
   state: 'once' | 'promoting' | 'warm' | 'cold' | 'gone'
   running: Running | null
@@ -74,6 +76,8 @@ export class Programs {
   #flow = 0
   /** Snapshots are made one after the other: the cores are the calls'. */
   #making: Promise<unknown> = Promise.resolve()
+  /** Bytes of the code of all names. */
+  #bytes = 0
   #closed = false
 
   constructor(
@@ -102,6 +106,7 @@ export class Programs {
       flow: this.#flow,
       loader,
       loaded: null,
+      bytes: 0,
       uses: 0,
       state: 'once',
       running: null,
@@ -174,17 +179,35 @@ export class Programs {
     this.#slots.clear()
   }
 
-  async #load({ loader }: Version): Promise<LoadedCode> {
-    const code = checkCode(await loader())
+  async #load(version: Version): Promise<LoadedCode> {
+    const code = checkCode(await version.loader())
     const { runtime, limits } = this.#options
+    this.#keep(version, code.bytes)
     return { code, limits: resolveLimits(runtime, code.limits, limits), shapes: new Shapes(code.program) }
+  }
+
+  /** Counts the code of a version, and lets go of that of others over the budget. Who holds a program without a name holds its code too. */
+  #keep(version: Version, bytes: number): void {
+    if (version.name === undefined || version.state === 'gone') return
+    version.bytes = bytes
+    this.#bytes += bytes
+    for (const { current } of this.#slots.values()) {
+      if (this.#bytes <= this.#options.codeMb * (1 << 20)) break
+      if (current !== version) this.#release(current)
+    }
+  }
+
+  #release(version: Version): void {
+    this.#bytes -= version.bytes
+    version.bytes = 0
+    version.loaded = null
   }
 
   #swap(slot: Slot, next: Version): void {
     slot.next = next
     slot.settled = this.#tryOut(next).then(
       () => {
-        if (slot.next !== next) return
+        if (slot.next !== next) return this.#end(next)
         const former = slot.current
         slot.current = next
         slot.next = null
@@ -193,6 +216,7 @@ export class Programs {
       },
       (error) => {
         if (slot.next === next) slot.next = null
+        this.#end(next)
         this.#tell('sandbox:refused', next, { reason: (error as Error).message })
         throw error
       },
@@ -210,6 +234,7 @@ export class Programs {
 
   #end(version: Version): void {
     version.state = 'gone'
+    this.#release(version)
     if (this.#warm.delete(version)) this.#machines.retire(version.running!)
     version.running = null
   }

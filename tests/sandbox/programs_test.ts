@@ -188,6 +188,20 @@ testIsolated('a loader is asked once, and again after it failed or was forgotten
   assertEquals(many, [3, 3, 3])
 })
 
+testIsolated('code over its budget is let go, and its loader asked again', async () => {
+  await using sandbox = await Sandbox.open({ vms: 1, codeMb: 1 })
+  const asked = { one: 0, two: 0 }
+  const get = (name: 'one' | 'two') =>
+    sandbox.get(name, () => {
+      asked[name]++
+      return program(`export const f = () => '${name}' // ${'x'.repeat(700_000)}`)
+    })
+  for (const name of ['one', 'one', 'two', 'two', 'one'] as const) {
+    assertEquals(await get(name).call('f'), name)
+  }
+  assertEquals(asked, { one: 2, two: 1 })
+})
+
 testIsolated('a closed sandbox runs nothing', async () => {
   const sandbox = await Sandbox.open({ vms: 1 })
   const worker = sandbox.load(program('export const f = () => 1'))
