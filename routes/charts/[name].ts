@@ -3,7 +3,7 @@ import { siteOf } from '../_lib/site.ts'
 
 /** Charts that `deno task bench` writes, and where they lie. */
 const CHARTS: ReadonlyMap<string, string> = new Map(
-  ['bench.svg', 'packages.svg'].map((name) => [name, `benchmark/results/${name}`]),
+  ['bench.svg', 'packages.svg', 'sandbox.svg'].map((name) => [name, `benchmark/results/${name}`]),
 )
 
 export const GET: Handler = async (ctx) => {

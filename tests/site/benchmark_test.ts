@@ -10,12 +10,19 @@ Deno.test('the newest whole run of each kind counts, and no part and no quick ru
     await Deno.mkdir(`${folder}/benchmark/results`, { recursive: true })
     const root = toFileUrl(`${folder}/`)
     assertEquals(await readReports(root), {})
-    const routes = { rows: [], figures: [] }
+    const routes = { rows: [], figures: [], duration: 5 }
     const reports: Record<string, object> = {
       'bench.json': { ...routes, date: '2026-01-02', command: 'deno task bench --seconds 5' },
       'old.json': { ...routes, date: '2026-01-01', command: 'deno task bench' },
       'listener.json': { ...routes, date: '2026-01-03', command: 'deno task bench --only test' },
       'quick.json': { ...routes, date: '2026-01-04', command: 'deno task bench --quick' },
+      'sandbox.json': {
+        rows: [],
+        figures: [],
+        vmRuns: [],
+        date: '2026-01-09',
+        command: 'deno task bench --sandbox',
+      },
       'isolated.json': { ways: [], date: '2026-01-01', command: 'deno task bench --isolated' },
       'quick.isolated.json': { ways: [], date: '2026-01-05', command: 'deno task bench --isolated --quick' },
       'neighbours.json': { rows: [], connections: 1, date: '2026-01-01' },
@@ -31,6 +38,7 @@ Deno.test('the newest whole run of each kind counts, and no part and no quick ru
       ['isolated', 'isolated.json'],
       ['neighbours', 'neighbours-4.json'],
       ['routes', 'bench.json'],
+      ['sandbox', 'sandbox.json'],
     ])
   } finally {
     await Deno.remove(folder, { recursive: true })

@@ -9,6 +9,7 @@ import {
   readReports,
   type Report,
   type RoutesReport,
+  type SandboxReport,
   type SoakReport,
 } from './reports.ts'
 
@@ -17,11 +18,12 @@ const MIB = 1 << 20
 /** Every kind of run; one that was never made is undefined. */
 export async function readPage(root: URL) {
   const reports = await readReports(root)
-  const { routes, isolated, programs, soak, neighbours, packages } = reports
+  const { routes, isolated, sandbox, programs, soak, neighbours, packages } = reports
   return {
     files: Object.values(reports).map(({ name }) => name).join(', '),
     routes: routes && { ...describe(routes), ...toRoutes(routes.report) },
     isolated: isolated && { ...describe(isolated), ...toIsolated(isolated.report) },
+    sandbox: sandbox && { ...describe(sandbox), ...toSandbox(sandbox.report) },
     programs: programs && { ...describe(programs), ...toPrograms(programs.report) },
     soak: soak && { ...describe(soak), ...toSoak(soak.report) },
     neighbours: neighbours && { ...describe(neighbours), ...toNeighbours(neighbours.report) },
@@ -118,6 +120,22 @@ function toIsolated(report: IsolatedReport) {
       run: run === undefined ? '' : duration(run.p50),
       reset: reset === undefined ? '' : duration(reset.p50),
       pages: dirtyPages ?? '',
+    })),
+  }
+}
+
+function toSandbox({ seconds, rounds, rows }: SandboxReport) {
+  return {
+    seconds,
+    rounds,
+    rows: rows.map(({ name, through, connections, requestsPerSecond, p50, p99, residentBytes }) => ({
+      name,
+      through: through === 'http' ? 'HTTP' : 'a call',
+      connections,
+      requestsPerSecond: group(requestsPerSecond),
+      p50: duration(p50),
+      p99: duration(p99),
+      memory: `${group(residentBytes / MIB)} MiB`,
     })),
   }
 }

@@ -48,6 +48,22 @@ export interface IsolatedReport extends Report {
   }[]
 }
 
+/** `deno task bench --sandbox`; times are microseconds. */
+export interface SandboxReport extends Report {
+  readonly command: string
+  readonly seconds: number
+  readonly rounds: number
+  readonly rows: readonly {
+    readonly name: string
+    readonly through: string
+    readonly connections: number
+    readonly requestsPerSecond: number
+    readonly p50: number
+    readonly p99: number
+    readonly residentBytes: number
+  }[]
+}
+
 /** `benchmark/programs.ts`. */
 export interface ProgramsReport extends Report {
   readonly programs: number
@@ -85,7 +101,8 @@ export interface PackagesReport extends Report {
 
 /** What tells a report of a kind from others in the folder. */
 const KINDS = {
-  routes: (report: object) => 'rows' in report && 'figures' in report,
+  routes: (report: object) => 'rows' in report && 'figures' in report && 'duration' in report,
+  sandbox: (report: object) => 'rows' in report && 'vmRuns' in report,
   isolated: (report: object) => 'ways' in report,
   programs: (report: object) => 'programs' in report && 'idle' in report,
   soak: (report: object) => 'hostile' in report && 'trends' in report,
@@ -95,6 +112,7 @@ const KINDS = {
 
 interface Reports {
   readonly routes: RoutesReport
+  readonly sandbox: SandboxReport
   readonly isolated: IsolatedReport
   readonly programs: ProgramsReport
   readonly soak: SoakReport
