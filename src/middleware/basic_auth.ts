@@ -3,7 +3,8 @@ import { emitEvent, wantsEvent } from '../context/internals.ts'
 import type { Awaitable, Context, Middleware } from '../context/types.ts'
 import { HttpError } from '../errors/http_error.ts'
 import { toRealm } from './challenge.ts'
-import { checkOptions, optionError } from '../options/check.ts'
+import { optionError } from '../options/check.ts'
+import { checkFactoryOptions } from './factory_options.ts'
 import { callback, isObject, type OptionRules, text } from '../options/rule.ts'
 import { digest, findDigest } from './secrets.ts'
 
@@ -38,7 +39,7 @@ const RULES: OptionRules<BasicAuthOptions> = {
  * `ctx.state.username`. Emits `auth:failed`.
  */
 export function basicAuth(options: BasicAuthOptions): Middleware {
-  checkOptions('make basicAuth', options, RULES)
+  checkFactoryOptions(basicAuth, options, RULES)
   const { users = [], verify, realm = 'Restricted' } = options
   if (users.length === 0 && verify === undefined) {
     throw optionError('make basicAuth', 'users', undefined, RULES.users.wanted)

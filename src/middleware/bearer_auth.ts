@@ -2,7 +2,8 @@ import { emitEvent, wantsEvent } from '../context/internals.ts'
 import type { Context, Middleware } from '../context/types.ts'
 import { HttpError } from '../errors/http_error.ts'
 import { toRealm } from './challenge.ts'
-import { checkOptions, optionError } from '../options/check.ts'
+import { optionError } from '../options/check.ts'
+import { checkFactoryOptions } from './factory_options.ts'
 import { callback, type OptionRules, text } from '../options/rule.ts'
 import { digest, findDigest } from './secrets.ts'
 
@@ -40,7 +41,7 @@ const RULES: OptionRules<BearerAuthOptions> = {
  * malformed one 400 `invalid_request`. Emits `auth:failed`.
  */
 export function bearerAuth(options: BearerAuthOptions): Middleware {
-  checkOptions('make bearerAuth', options, RULES)
+  checkFactoryOptions(bearerAuth, options, RULES)
   const { tokens = [], verify, realm = 'Restricted' } = options
   if (tokens.length === 0 && verify === undefined) {
     throw optionError('make bearerAuth', 'tokens', undefined, RULES.tokens.wanted)

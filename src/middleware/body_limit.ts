@@ -1,7 +1,7 @@
 import { emitEvent, limitBody, wantsEvent } from '../context/internals.ts'
 import type { Middleware } from '../context/types.ts'
 import { HttpError } from '../errors/http_error.ts'
-import { checkOptions } from '../options/check.ts'
+import { checkFactoryOptions } from './factory_options.ts'
 import { integer, type OptionRules, required } from '../options/rule.ts'
 
 /** Options of {@linkcode bodyLimit}. */
@@ -17,7 +17,7 @@ const RULES: OptionRules<BodyLimitOptions> = { limit: required(integer(0)) }
  * Emits `body:rejected`.
  */
 export function bodyLimit(options: BodyLimitOptions): Middleware {
-  checkOptions('make bodyLimit', options, RULES)
+  checkFactoryOptions(bodyLimit, options, RULES)
   const { limit } = options
   return function bodyLimit(ctx, next) {
     limitBody(ctx, limit)

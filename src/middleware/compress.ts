@@ -1,7 +1,7 @@
 import type { Context, Middleware } from '../context/types.ts'
 import { chooseEncoding } from '../context/accept_encoding.ts'
 import { mergeVary } from './headers.ts'
-import { checkOptions } from '../options/check.ts'
+import { checkFactoryOptions } from './factory_options.ts'
 import { callback, integer, type OptionRules } from '../options/rule.ts'
 import { peekBody } from './peek_body.ts'
 
@@ -47,7 +47,7 @@ const RULES: OptionRules<CompressOptions> = {
  * parts arrives in parts. Left alone: small bodies, coded ones, parts (206), event streams, `Cache-Control: no-transform`.
  */
 export function compress(options: CompressOptions = {}): Middleware {
-  checkOptions('make compress', options, RULES)
+  checkFactoryOptions(compress, options, RULES)
   const { encodings = ['br', 'gzip'], threshold = 1024 } = options
   const { filter = (mediaType) => COMPRESSIBLE.test(mediaType) } = options
   return async function compress(ctx, next) {

@@ -1,7 +1,8 @@
 import { emitEvent, wantsEvent } from '../context/internals.ts'
 import type { Awaitable, Context, Middleware } from '../context/types.ts'
 import { presetHeader, presetVary } from './headers.ts'
-import { checkOptions, optionError } from '../options/check.ts'
+import { optionError } from '../options/check.ts'
+import { checkFactoryOptions } from './factory_options.ts'
 import { flag, integer, type OptionRules } from '../options/rule.ts'
 import { tokens } from './token.ts'
 import { originsRule, ownOrigin, toOriginSet } from './origin.ts'
@@ -40,7 +41,7 @@ const RULES: OptionRules<CorsOptions> = {
  * them, so that the browser keeps the response from the page. Emits `cors:blocked`.
  */
 export function cors(options: CorsOptions = {}): Middleware {
-  checkOptions('make cors', options, RULES)
+  checkFactoryOptions(cors, options, RULES)
   const { origin = '*', credentials = false, maxAge = 86_400 } = options
   const { methods = METHODS, allowedHeaders = ALLOWED_HEADERS, exposedHeaders = [] } = options
   const lists = {

@@ -3,7 +3,8 @@ import type { Awaitable, Context, Middleware } from '../context/types.ts'
 import { HttpError } from '../errors/http_error.ts'
 import { checkCookiePrefix } from './cookie_prefix.ts'
 import { checkToken, isFormRequest, offerToken, type TokenSettings } from './csrf_token.ts'
-import { checkOptions, optionError } from '../options/check.ts'
+import { optionError } from '../options/check.ts'
+import { checkFactoryOptions } from './factory_options.ts'
 import { flag, oneOf, type OptionRules, text } from '../options/rule.ts'
 import { token } from './token.ts'
 import { originsRule, ownOrigin, toOrigin } from './origin.ts'
@@ -59,7 +60,7 @@ const MESSAGE = 'The request was refused: it did not come from a page of this si
  * the token of `ctx.state.csrfToken`. A rule that throws refuses and emits `csrf:rule-error`.
  */
 export function csrf(options: CsrfOptions = {}): Middleware {
-  checkOptions('make csrf', options, RULES)
+  checkFactoryOptions(csrf, options, RULES)
   const { origin = [], secFetchSite = 'same-origin', token = 'forms', cookieSecret } = options
   const { fieldName = '_csrf', headerName = 'x-csrf-token', cookieName = 'csrf', secure = true } = options
   if (token !== 'never' && cookieSecret === undefined) {

@@ -2,7 +2,8 @@ import ipaddr from 'ipaddr.js'
 import { emitEvent, wantsEvent } from '../context/internals.ts'
 import type { Middleware } from '../context/types.ts'
 import { HttpError } from '../errors/http_error.ts'
-import { checkOptions, optionError } from '../options/check.ts'
+import { optionError } from '../options/check.ts'
+import { checkFactoryOptions } from './factory_options.ts'
 import type { OptionRule, OptionRules } from '../options/rule.ts'
 
 /** Options of {@linkcode ip}: one list or both. An entry is an address, a CIDR range, or `*` for every address. */
@@ -31,7 +32,7 @@ const RULES: OptionRules<IpOptions> = { whitelist: LIST_RULE, blacklist: LIST_RU
  * `ip:denied`.
  */
 export function ip(options: IpOptions): Middleware {
-  checkOptions('make ip', options, RULES)
+  checkFactoryOptions(ip, options, RULES)
   const { whitelist, blacklist } = options
   if (whitelist === undefined && blacklist === undefined) {
     throw optionError('make ip', 'whitelist', undefined, `${LIST_RULE.wanted}, or a blacklist`)

@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js'
 import type { Awaitable, Context, Middleware } from '../context/types.ts'
 import { HttpError } from '../errors/http_error.ts'
 import { presetHeader } from './headers.ts'
-import { checkOptions } from '../options/check.ts'
+import { checkFactoryOptions } from './factory_options.ts'
 import { callback, flag, integer, type OptionRules, text } from '../options/rule.ts'
 import { createBuckets, takeToken } from './token_buckets.ts'
 
@@ -36,7 +36,7 @@ const RULES: OptionRules<RateLimitOptions> = {
  * what is more. Counts in this process's memory.
  */
 export function rateLimit(options: RateLimitOptions = {}): Middleware {
-  checkOptions('make rateLimit', options, RULES)
+  checkFactoryOptions(rateLimit, options, RULES)
   const { limit = 100, windowMs = 60_000, maxKeys = 10_000, headers = true } = options
   const { key = addressKey, message = 'Too many requests' } = options
   const buckets = createBuckets(limit, windowMs, maxKeys)

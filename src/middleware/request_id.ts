@@ -1,7 +1,7 @@
 import { nameRequest } from '../context/internals.ts'
 import type { Context, Middleware } from '../context/types.ts'
 import { presetHeader } from './headers.ts'
-import { checkOptions } from '../options/check.ts'
+import { checkFactoryOptions } from './factory_options.ts'
 import { callback, flag, type OptionRules } from '../options/rule.ts'
 import { token } from './token.ts'
 
@@ -26,7 +26,7 @@ const RULES: OptionRules<RequestIdOptions> = {
 
 /** Gives every request an id: in the response's header, in `ctx.state.requestId` and in the request's events. */
 export function requestId(options: RequestIdOptions = {}): Middleware {
-  checkOptions('make requestId', options, RULES)
+  checkFactoryOptions(requestId, options, RULES)
   const { headerName = 'x-request-id', trustHeader = false, generator } = options
   const header = headerName.toLowerCase()
   return function requestId(ctx, next) {

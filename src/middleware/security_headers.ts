@@ -1,7 +1,7 @@
 import { encodeBase64 } from '@std/encoding/base64'
 import type { Middleware } from '../context/types.ts'
 import { isHeaderValue, presetHeader } from './headers.ts'
-import { checkOptions } from '../options/check.ts'
+import { checkFactoryOptions } from './factory_options.ts'
 import type { OptionRule, OptionRules } from '../options/rule.ts'
 
 /** Options of {@linkcode securityHeaders}: the header's value, or false to leave it out. */
@@ -82,7 +82,7 @@ const RULES = Object.fromEntries(Object.keys(HEADERS).map((name) => [name, VALUE
  * fresh nonce, which handlers and views read from `ctx.state.nonce`. A header that the handler sets itself stays.
  */
 export function securityHeaders(options: SecurityHeadersOptions = {}): Middleware {
-  checkOptions('make securityHeaders', options, RULES)
+  checkFactoryOptions(securityHeaders, options, RULES)
   const fixed: [header: string, value: string][] = []
   const policies: [header: string, parts: string[]][] = []
   for (const [name, [header, usual]] of Object.entries(HEADERS)) {

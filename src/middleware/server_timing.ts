@@ -1,5 +1,5 @@
 import type { Context, Middleware } from '../context/types.ts'
-import { checkOptions } from '../options/check.ts'
+import { checkFactoryOptions } from './factory_options.ts'
 import { callback, flag, type OptionRules } from '../options/rule.ts'
 import { isToken } from './token.ts'
 
@@ -34,7 +34,7 @@ const RULES: OptionRules<ServerTimingOptions> = {
  * response was made is not in it.
  */
 export function serverTiming(options: ServerTimingOptions = {}): Middleware {
-  checkOptions('make serverTiming', options, RULES)
+  checkFactoryOptions(serverTiming, options, RULES)
   const { enabled = true, total = true } = options
   return async function serverTiming(ctx, next) {
     const timings: Timing[] = []

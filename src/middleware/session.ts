@@ -1,7 +1,8 @@
 import { attachSession, emitEvent, wantsEvent } from '../context/internals.ts'
 import type { Context, CookieOptions, Middleware } from '../context/types.ts'
 import { checkCookiePrefix } from './cookie_prefix.ts'
-import { checkOptions, optionError } from '../options/check.ts'
+import { optionError } from '../options/check.ts'
+import { checkFactoryOptions } from './factory_options.ts'
 import { flag, integer, oneOf, type OptionRules, required, text } from '../options/rule.ts'
 import { token } from './token.ts'
 import { type Secret, SECRET_RULE, toSigningKeys } from './secrets.ts'
@@ -48,7 +49,7 @@ const RULES: OptionRules<SessionOptions> = {
  * gives no session, is deleted, and emits `session:invalid`.
  */
 export function session(options: SessionOptions): Middleware {
-  checkOptions('make session', options, RULES)
+  checkFactoryOptions(session, options, RULES)
   const { cookieSecret, cookieName = 'session', maxAge = 86_400, rolling = false } = options
   const { secure = true, httpOnly = true, sameSite = 'Lax', path = '/', domain } = options
   if (sameSite === 'None' && !secure) {

@@ -2,7 +2,7 @@ import { attachValidated, emitEvent, stateOf, wantsEvent } from '../context/inte
 import type { ValidateOptions, ValidateSource } from '../context/schema_types.ts'
 import type { Awaitable, Context, Middleware } from '../context/types.ts'
 import { HttpError } from '../errors/http_error.ts'
-import { checkOptions } from '../options/check.ts'
+import { checkFactoryOptions } from './factory_options.ts'
 import type { OptionRule, OptionRules } from '../options/rule.ts'
 import { isStandardSchema, issuePath } from './standard_schema.ts'
 
@@ -46,7 +46,7 @@ const MOST_ISSUES = 100
  * `validate:failed`.
  */
 export function validate(schemas: ValidateOptions): Middleware {
-  checkOptions('make validate', schemas, RULES)
+  checkFactoryOptions(validate, schemas, RULES)
   const sources = (Object.keys(RULES) as ValidateSource[]).filter((source) => schemas[source] !== undefined)
   if (sources.length === 0) {
     throw new TypeError(`Cannot make validate: no schema given, want one of ${Object.keys(RULES).join(', ')}`)

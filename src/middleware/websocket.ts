@@ -1,7 +1,7 @@
 import { emitEvent, trackSocket, wantsEvent } from '../context/internals.ts'
 import type { Awaitable, Context, Next } from '../context/types.ts'
 import { HttpError } from '../errors/http_error.ts'
-import { checkOptions } from '../options/check.ts'
+import { checkFactoryOptions } from './factory_options.ts'
 import { callback, integer, type OptionRules } from '../options/rule.ts'
 import { tokens } from './token.ts'
 import { originsRule, toOriginSet } from './origin.ts'
@@ -64,7 +64,7 @@ const RULES: OptionRules<WebSocketOptions> = {
 export function websocket(
   options: WebSocketOptions = {},
 ): (ctx: Context, next?: Next) => Awaitable<Response> {
-  checkOptions('make websocket', options, RULES)
+  checkFactoryOptions(websocket, options, RULES)
   const { allowedOrigins, protocols = [], idleTimeoutMs = 30_000, listener } = options
   const origins = allowedOrigins === undefined ? undefined : toOriginSet(allowedOrigins)
   const base = listener?.replace(/\/+$/, '')
