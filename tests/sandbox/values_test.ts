@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertInstanceOf, assertStrictEquals, assertThrows } from '@std/assert'
 import { decodeValue } from '../../src/sandbox/values/decode.ts'
 import { encodeValue, joinMessage } from '../../src/sandbox/values/encode.ts'
-import { MAX_HASHED, ValueError } from '../../src/sandbox/values/format.ts'
+import { MAX_ERRORS, MAX_HASHED, ValueError } from '../../src/sandbox/values/format.ts'
 
 function pass<T>(value: T): T {
   return decodeValue(joinMessage(encodeValue(value, { stacks: true }))) as T
@@ -247,6 +247,9 @@ Deno.test('no byte of a message makes memory of its own', () => {
   assertThrows(() => read(`[0,${holes}]`), ValueError)
   const keys = Array.from({ length: MAX_HASHED + 1 }, (_, i) => i).join()
   assertThrows(() => read(`[0,["s",${keys}]]`), ValueError)
+  const errors = Array.from({ length: MAX_ERRORS + 1 }, () => '["e","Error","",["u"]]').join()
+  assertThrows(() => read(`[0,${errors}]`), ValueError, 'number of errors')
+  assertThrows(() => pass(Array.from({ length: MAX_ERRORS + 1 }, () => new Error())), DOMException, 'errors')
   assertThrows(() => pass(new Set(Array(MAX_HASHED + 1).keys())), DOMException, 'numbers as keys')
 })
 

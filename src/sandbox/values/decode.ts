@@ -6,6 +6,7 @@ import {
   ERROR_CLASSES,
   ERROR_KEYS,
   hashCost,
+  MAX_ERRORS,
   MAX_HASHED,
   MAX_HOLES,
   MAX_PATTERN,
@@ -48,6 +49,7 @@ class Decoder {
   #at = 0
   #holes = 0
   #hashed = 0
+  #errors = 0
 
   constructor(document: readonly unknown[], raw: Uint8Array<ArrayBuffer>, { toStack }: DecodeOptions) {
     this.#document = document
@@ -193,6 +195,9 @@ class Decoder {
   }
 
   #error([, type, message, stack]: readonly unknown[]): object {
+    if (++this.#errors > MAX_ERRORS) {
+      throw fault('the number of errors', this.#errors, `at most ${MAX_ERRORS}`)
+    }
     if (typeof type !== 'string') throw fault('the class of an error', type, 'text')
     if (typeof message !== 'string') throw fault('the message of an error', message, 'text')
     const error = makeError(type, message)

@@ -4,6 +4,7 @@ import {
   ERROR_CLASSES,
   ERROR_KEYS,
   hashCost,
+  MAX_ERRORS,
   MAX_HASHED,
   MAX_HOLES,
   MAX_PATTERN,
@@ -73,6 +74,7 @@ class Encoder {
   readonly raw: Uint8Array[] = []
   #holes = 0
   #hashed = 0
+  #errors = 0
 
   constructor({ stacks }: EncodeOptions) {
     this.#stacks = stacks
@@ -201,6 +203,9 @@ class Encoder {
   }
 
   #error(error: Error): string {
+    if (++this.#errors > MAX_ERRORS) {
+      throw cloneError(`Cannot pass over ${MAX_ERRORS} errors: want their messages`)
+    }
     const type = classOf(error)
     const message = this.#text(() => error.message) ?? ''
     const stack = this.#stacks ? this.#text(() => error.stack) : undefined

@@ -74,6 +74,8 @@ export function hashCost(key: unknown): number {
   return typeof key === 'number' ? 1 : typeof key === 'bigint' ? BIGINT_KEYS : 0
 }
 
+/** Errors of a message: making one takes some 10 us, as it looks at the stack of who makes it. */
+export const MAX_ERRORS = 1000
 /** Characters of a regular expression: parsing one takes more than linear time. */
 export const MAX_PATTERN = 1 << 12
 
