@@ -1,11 +1,16 @@
 /** What a run may take. */
 import {
+  DEFAULT_RULES,
   type IsolateDefaults,
   type IsolateLimits,
   type IsolateRuntime,
+  LIMIT_RULES,
+  OUTPUT_RULE,
   resolveIsolateOptions,
 } from '../isolate/plan/options.ts'
 import type { ProgramOptions } from '../isolate/plan/program.ts'
+import { checkOptions } from '../options/check.ts'
+import { integer, type OptionRules } from '../options/rule.ts'
 
 /** Limits of one run; those that are left out are the sandbox's, or the defaults of isolated routes. */
 export interface SandboxLimits extends IsolateLimits {
@@ -29,10 +34,15 @@ export interface ResolvedLimits {
 }
 
 const VALUE_BYTES = 1 << 20
-const NESTED: readonly (keyof IsolateLimits)[] = ['files', 'threads', 'mappings', 'systemCalls', 'logBytes']
-const PLAIN = ['timeoutMs', 'cpuMs', 'memoryMb', 'outputBytes'] as const
-/** What limits may name. */
-export const LIMIT_NAMES: readonly string[] = [...PLAIN, 'valueBytes', ...NESTED]
+/** What limits must be. */
+export const SANDBOX_LIMIT_RULES: OptionRules<SandboxLimits> = {
+  timeoutMs: DEFAULT_RULES.timeoutMs,
+  cpuMs: DEFAULT_RULES.cpuMs,
+  memoryMb: DEFAULT_RULES.memoryMb,
+  outputBytes: OUTPUT_RULE,
+  valueBytes: integer(1, 1 << 30),
+  ...LIMIT_RULES,
+}
 
 /** The limits among options of isolated routes. */
 export function toLimits(
@@ -79,31 +89,12 @@ export function resolveLimits(
   given: SandboxLimits,
   defaults: SandboxLimits = {},
 ): ResolvedLimits {
-  if (typeof given !== 'object' || given === null) {
-    throw new TypeError(`Cannot use limits: they are ${Deno.inspect(given)}, want an object`)
-  }
-  const unknown = Object.keys(given).find((name) => !LIMIT_NAMES.includes(name))
-  if (unknown !== undefined) {
-    throw new TypeError(`Cannot use limits: ${unknown} is none, want one of ${LIMIT_NAMES.join(' ')}`)
-  }
+  checkOptions('use limits', given, SANDBOX_LIMIT_RULES, 'limits')
   const all = { ...dropUndefined(defaults), ...dropUndefined(given) }
-  const pick = (names: readonly (keyof SandboxLimits)[]) =>
-    Object.fromEntries(names.flatMap((name) => all[name] === undefined ? [] : [[name, all[name]]]))
-  const { valueBytes = VALUE_BYTES } = all
-  if (!Number.isSafeInteger(valueBytes) || valueBytes < 1 || valueBytes > 1 << 30) {
-    throw new RangeError(
-      `Cannot use limits: valueBytes is ${valueBytes}, want an integer from 1 to ${1 << 30}`,
-    )
-  }
-  try {
-    const value = { runtime, warmup: 0, ...pick(PLAIN), limits: pick(NESTED) }
-    const { warmup: _, ...options } = resolveIsolateOptions('a program', value)
-    return { options, valueBytes }
-  } catch (error) {
-    const { message } = error as Error
-    const text = message.replace(/^Cannot isolate [^:]*:/, 'Cannot use limits:').replaceAll('isolated.', '')
-    throw error instanceof RangeError ? new RangeError(text) : new TypeError(text)
-  }
+  const { timeoutMs, cpuMs, memoryMb, outputBytes, valueBytes = VALUE_BYTES, ...limits } = all
+  const value = { runtime, warmup: 0, timeoutMs, cpuMs, memoryMb, outputBytes, limits }
+  const { warmup: _, ...options } = resolveIsolateOptions('a program', value)
+  return { options, valueBytes }
 }
 
 function dropUndefined(

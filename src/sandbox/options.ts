@@ -1,6 +1,13 @@
 /** Options of a sandbox. */
-import type { IsolateRuntime } from '../isolate/plan/options.ts'
-import { resolveLimits, type SandboxLimits } from './limits.ts'
+import {
+  DEFAULT_RULES,
+  defaultMachines,
+  type IsolateRuntime,
+  MACHINE_RULES,
+} from '../isolate/plan/options.ts'
+import { checkOptions } from '../options/check.ts'
+import { integer, object, type OptionRules } from '../options/rule.ts'
+import { SANDBOX_LIMIT_RULES, type SandboxLimits } from './limits.ts'
 
 /** Options of {@linkcode Sandbox.open}. */
 export interface SandboxOptions {
@@ -31,45 +38,28 @@ export type ResolvedSandboxOptions =
   & Readonly<Required<Omit<SandboxOptions, 'memoryBudgetMb'>>>
   & { readonly memoryBudgetMb: number | undefined }
 
-const LEAST: Readonly<Partial<Record<keyof SandboxOptions, number>>> = {
-  vms: 1,
-  queue: 1,
-  memoryBudgetMb: 1,
-  maxBodyBytes: 0,
-  promoteAfter: 0,
-  programs: 1,
-  codeMb: 1,
-  promoted: 1,
+const RULES: OptionRules<SandboxOptions> = {
+  ...MACHINE_RULES,
+  runtime: DEFAULT_RULES.runtime,
+  limits: object(SANDBOX_LIMIT_RULES),
+  maxBodyBytes: integer(0),
+  promoteAfter: integer(0),
+  programs: integer(1),
+  codeMb: integer(1),
+  promoted: integer(1),
 }
 
 /** Checks the options and fills in the defaults. Throws `TypeError` or `RangeError` that says what is wrong. */
 export function resolveSandboxOptions(
   options: { readonly [Name in keyof SandboxOptions]: SandboxOptions[Name] | undefined } = {},
 ): ResolvedSandboxOptions {
-  for (const [name, value] of Object.entries(options)) {
-    if (name === 'runtime' || name === 'limits' || value === undefined) continue
-    const least = LEAST[name as keyof SandboxOptions]
-    if (least === undefined) {
-      throw new TypeError(
-        `Cannot open a sandbox: ${name} is no option, want one of ${
-          Object.keys(LEAST).join(' ')
-        } runtime limits`,
-      )
-    }
-    if (!Number.isSafeInteger(value) || value as number < least) {
-      throw new RangeError(
-        `Cannot open a sandbox: ${name} is ${Deno.inspect(value)}, want an integer of at least ${least}`,
-      )
-    }
-  }
-  const { runtime = 'deno', limits = {} } = options
-  resolveLimits(runtime, limits)
+  checkOptions('open a sandbox', options, RULES)
   return {
-    vms: options.vms ?? navigator.hardwareConcurrency,
+    vms: options.vms ?? defaultMachines(),
     queue: options.queue ?? 1024,
     memoryBudgetMb: options.memoryBudgetMb,
-    runtime,
-    limits,
+    runtime: options.runtime ?? 'deno',
+    limits: options.limits ?? {},
     maxBodyBytes: options.maxBodyBytes ?? 1 << 20,
     promoteAfter: options.promoteAfter ?? 20,
     programs: options.programs ?? 10_000,

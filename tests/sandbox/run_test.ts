@@ -250,7 +250,36 @@ inEachSandbox({}, ({ runtime, test, sandbox }) => {
 
 Deno.test('options and arguments that are none are refused in words', async () => {
   await assertRejects(() => Sandbox.open({ vms: 0 }), RangeError, 'vms is 0')
-  await assertRejects(() => Sandbox.open({ vmz: 1 } as never), TypeError, 'vmz is no option')
+  await assertRejects(
+    () => Sandbox.open({ vmz: 1 } as never),
+    TypeError,
+    'vmz is no option, did you mean vms',
+  )
+  await assertRejects(
+    () => Sandbox.open({ vms: 257 }),
+    RangeError,
+    'open a sandbox: vms is 257, want an integer from 1',
+  )
+  await assertRejects(
+    () => Sandbox.open({ queue: 1e6 }),
+    RangeError,
+    'queue is 1000000, want an integer from 1',
+  )
+  await assertRejects(
+    () => Sandbox.open({ runtime: 'v8' } as never),
+    TypeError,
+    'runtime is "v8", want one of',
+  )
+  await assertRejects(
+    () => Sandbox.open({ limits: { memoryMb: 1 } }),
+    RangeError,
+    'limits.memoryMb is 1, want an integer from 16 to 4096',
+  )
+  await assertRejects(
+    () => Sandbox.open({ limits: { thread: 64 } } as never),
+    TypeError,
+    'limits.thread is no option, did you mean limits.threads',
+  )
   await assertRejects(() => Sandbox.open({ limits: { timeoutMs: -1 } }), RangeError, 'timeoutMs')
   await assertRejects(() => Sandbox.open({ limits: { subRequests: 1 } as never }), TypeError, 'subRequests')
 })

@@ -12,6 +12,7 @@ import {
   isObject,
   object,
   oneOf,
+  type OptionRule,
   type OptionRules,
   rule,
 } from '../../options/rule.ts'
@@ -119,7 +120,8 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 const GROUP = /^[\w-]{1,64}$/
 const MAX_MACHINES = 256
 
-const LIMIT_RULES: OptionRules<IsolateLimits> = {
+/** What the limits must be. */
+export const LIMIT_RULES: OptionRules<IsolateLimits> = {
   files: integer(64, 65_536),
   threads: integer(40, 1024),
   mappings: integer(4096, 65_530),
@@ -149,9 +151,12 @@ export function defaultMachines(): number {
   return Math.min(navigator.hardwareConcurrency, MAX_MACHINES)
 }
 
+/** What `outputBytes` must be. */
+export const OUTPUT_RULE: OptionRule = integer(0, BODY_MAX)
+
 const RULES: OptionRules<IsolateOptions> = {
   ...DEFAULT_RULES,
-  outputBytes: integer(0, BODY_MAX),
+  outputBytes: OUTPUT_RULE,
   warmup: {
     wanted:
       `an integer from 0 to ${MAX_WARMUP}, a file as './users.warmup.json', or an array of at most ${MAX_WARMUP_REQUESTS} { method, path, headers, body }`,
