@@ -226,6 +226,11 @@ pub enum Pointers {
     Plain,
 }
 
+/// Nanoseconds as microseconds.
+pub fn micros(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1000.0
+}
+
 /// The whole ABI as text, a line for each function, number and field. Both sides make it from their tables; the hashes of the
 /// plain ones must be equal.
 pub fn describe(pointers: Pointers) -> String {

@@ -14,7 +14,6 @@
 
 mod abi;
 mod doctor;
-mod json;
 mod layout;
 mod pool;
 mod program;

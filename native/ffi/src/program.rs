@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use mayfly_pool::{BootError, Program, Trial, WarmupRequest, try_out};
 use mayfly_vmm::{Error, Host};
+use serde_json::{Value, json};
 
 use crate::abi::{Fault, Status, fault, words};
-use crate::json::{array, micros, object, string};
+use crate::layout::micros;
 use crate::spec::{Description, Start};
 use crate::warmup::Plan;
 
@@ -114,25 +115,23 @@ impl BootedProgram {
     /// How the boot went as JSON, or why it failed: a message, and the index of the warm-up frame at fault or null.
     pub fn text(&self) -> Result<String, Fault> {
         match &*self.lock() {
-            State::Failed { text, entry, .. } => Ok(object([
-                ("message", string(text)),
-                ("entry", entry.map_or("null".into(), |i| i.to_string())),
-            ])),
+            State::Failed { text, entry, .. } => Ok(json!({ "message": text, "entry": entry }).to_string()),
             State::Booting => Err(fault(Status::NotReady, "read a boot's report: it still boots")),
             State::Ready { program, tried, .. } => {
                 let r = program.report();
                 let own = program
                     .own_bytes()
                     .map_err(|e| fault(Status::System, e.to_string()))?;
-                Ok(object([
-                    ("bootUs", micros(r.boot_ns)),
-                    ("warmupUs", micros(r.warmup_ns)),
-                    ("warmupRequests", r.warmup_requests.to_string()),
-                    ("exits", r.exits.to_string()),
-                    ("memoryBytes", r.memory_bytes.to_string()),
-                    ("ownBytes", own.to_string()),
-                    ("trials", array(tried.iter().map(Tried::to_json))),
-                ]))
+                let told = json!({
+                    "bootUs": micros(r.boot_ns),
+                    "warmupUs": micros(r.warmup_ns),
+                    "warmupRequests": r.warmup_requests,
+                    "exits": r.exits,
+                    "memoryBytes": r.memory_bytes,
+                    "ownBytes": own,
+                    "trials": tried.iter().map(Tried::to_json).collect::<Value>(),
+                });
+                Ok(told.to_string())
             }
         }
     }
@@ -157,14 +156,14 @@ impl BootedProgram {
 }
 
 impl Tried {
-    fn to_json(&self) -> String {
-        object([
-            ("entry", self.entry.to_string()),
-            ("warmUs", micros(self.warm_ns)),
-            ("runUs", micros(self.trial.run_ns)),
-            ("resetUs", micros(self.trial.reset_ns)),
-            ("dirtyPages", self.trial.dirty_pages.to_string()),
-        ])
+    fn to_json(&self) -> Value {
+        json!({
+            "entry": self.entry,
+            "warmUs": micros(self.warm_ns),
+            "runUs": micros(self.trial.run_ns),
+            "resetUs": micros(self.trial.reset_ns),
+            "dirtyPages": self.trial.dirty_pages,
+        })
     }
 }
 
@@ -276,7 +275,7 @@ mod tests {
             [Status::BootFailed, Status::Unavailable].contains(&fault.status),
             "{fault:?}"
         );
-        let told = object([("message", string(&fault.text)), ("entry", "null".into())]);
+        let told = json!({ "message": fault.text, "entry": null }).to_string();
         assert_eq!(booted.text().unwrap(), told);
         assert_eq!(booted.program().unwrap_err().status, fault.status);
         assert_eq!(booted.answer(0).unwrap_err().status, fault.status);

@@ -13,72 +13,80 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use clap::{Args, ValueEnum};
+use mayfly_pool::{Scheduling, choose_scheduling};
 use mayfly_vmm::{Alarm, Host};
 
-pub use sheet::Format;
-use sheet::Sheet;
+use sheet::{Format, Sheet};
 
 /// What the command line asks for.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Args, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Its binary, to measure requests too.
+    /// What is measured: everything, or only the search for the slowest system calls.
+    #[arg(value_enum, conflicts_with_all = ["floor", "deno"])]
+    pub only: Option<Only>,
+    /// A deno binary, to measure requests to it too.
+    #[arg(long, value_name = "PATH", conflicts_with = "floor")]
     pub deno: Option<PathBuf>,
     /// Only the floor of this moment.
+    #[arg(long)]
     pub floor: bool,
-    /// Only the search for the slowest system calls.
-    pub calls: bool,
-    /// How the results leave.
-    pub format: Format,
+    /// One JSON object instead of lines for people.
+    #[arg(long)]
+    pub json: bool,
+    /// Parts of the pool's scheduling that are used, to compare runs: all of them by default.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "PARTS")]
+    pub scheduling: Option<Vec<Part>>,
+}
+
+/// A part of what `bench` measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Only {
+    /// The search for the slowest system calls.
+    Calls,
+}
+
+/// A part of the scheduling of threads that run machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Part {
+    /// No part.
+    None,
+    /// Longer time slices than other threads have.
+    Slices,
+    /// A short sleep now and then of a thread that computes.
+    ShortSleeps,
+    /// A thread that computes is a batch job.
+    Batch,
 }
 
 impl Options {
-    /// Reads the arguments behind `bench`.
-    pub fn parse(arguments: &[String]) -> Result<Options, String> {
-        let mut options = Options {
-            deno: None,
-            floor: false,
-            calls: false,
-            format: Format::Text,
+    fn scheduling(&self) -> Scheduling {
+        let Some(parts) = &self.scheduling else {
+            return Scheduling::ALL;
         };
-        let mut rest = arguments.iter();
-        while let Some(argument) = rest.next() {
-            match argument.as_str() {
-                "--json" => options.format = Format::Json,
-                "--floor" => options.floor = true,
-                "calls" => options.calls = true,
-                "--deno" => {
-                    let path = rest.next().ok_or("bench: --deno: no path, want one")?;
-                    options.deno = Some(path.into());
-                }
-                other => {
-                    return Err(format!(
-                        "bench: {other}: unknown, want calls, --deno PATH, --floor or --json"
-                    ));
-                }
-            }
+        Scheduling {
+            slices: parts.contains(&Part::Slices),
+            short_sleeps: parts.contains(&Part::ShortSleeps),
+            batch: parts.contains(&Part::Batch),
         }
-        if options.floor && options.deno.is_some() {
-            return Err("bench: --floor beside --deno: the floor needs no binary, want one of them".into());
-        }
-        if options.calls && (options.floor || options.deno.is_some()) {
-            return Err("bench: calls beside --floor or --deno, want one of them".into());
-        }
-        Ok(options)
     }
 }
 
 /// Measures the bare machine, then stock Deno where its binary is given; or the floor alone.
 pub fn bench(options: &Options) -> Result<(), Box<dyn Error>> {
+    if options.scheduling.is_some() {
+        choose_scheduling(options.scheduling());
+    }
     let host = Arc::new(Host::open()?);
     let mut alarm = Alarm::new()?;
-    let mut sheet = Sheet::new(options.format);
+    let mut sheet = Sheet::new(if options.json { Format::Json } else { Format::Text });
     sheet.say(&format!("flavour {:?}", host.flavour()));
     if options.floor {
         bare::floor(&host, &mut alarm, &mut sheet)?;
         sheet.end();
         return Ok(());
     }
-    if options.calls {
+    if options.only == Some(Only::Calls) {
         calls::calls(&host, &mut alarm, &mut sheet)?;
         sheet.end();
         return Ok(());
@@ -97,20 +105,33 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<Options, String> {
-        Options::parse(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        crate::parse_for_tests("bench", text)
     }
 
     #[test]
     fn flags_come_in_any_order_and_wrong_ones_are_named() {
         let options = parse("--json --deno /a").unwrap();
         assert_eq!(options, parse("--deno /a --json").unwrap());
-        assert_eq!((options.deno, options.format), (Some("/a".into()), Format::Json));
-        assert_eq!(parse("").unwrap().format, Format::Text);
+        assert_eq!((options.deno, options.json), (Some("/a".into()), true));
+        assert!(!parse("").unwrap().json);
         assert!(parse("--floor").unwrap().floor && !options.floor);
-        assert!(parse("--floor --deno /a").unwrap_err().contains("one of them"));
-        assert!(parse("calls --json").unwrap().calls && !options.calls);
-        assert!(parse("calls --floor").unwrap_err().contains("one of them"));
-        assert!(parse("--deno").unwrap_err().contains("no path"));
+        assert!(parse("--floor --deno /a").unwrap_err().contains("--deno"));
+        assert_eq!(parse("calls --json").unwrap().only, Some(Only::Calls));
+        assert!(parse("calls --floor").unwrap_err().contains("--floor"));
+        assert!(parse("--deno").unwrap_err().contains("--deno"));
         assert!(parse("--fast").unwrap_err().contains("--fast"));
+    }
+
+    #[test]
+    fn parts_of_the_scheduling_are_chosen_by_name() {
+        assert_eq!(parse("").unwrap().scheduling(), Scheduling::ALL);
+        assert_eq!(parse("--scheduling none").unwrap().scheduling(), Scheduling::NONE);
+        let two = parse("--scheduling slices,batch").unwrap().scheduling();
+        let wanted = Scheduling {
+            short_sleeps: false,
+            ..Scheduling::ALL
+        };
+        assert_eq!(two, wanted);
+        assert!(parse("--scheduling naps").unwrap_err().contains("naps"));
     }
 }

@@ -20,6 +20,7 @@ mod trial;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use clap::Args;
 use mayfly_pool::LeftOut;
 use mayfly_vmm::{Flush, Host, ResetStep, Unreachable};
 
@@ -32,25 +33,41 @@ use trial::{Reset, Trial};
 /// The hidden command under which this binary runs in the machine.
 pub const PLANTER: &str = "leak-plant";
 
-/// What `leak-check --help` says.
-pub const HELP: &str = "\
-usage: mayfly-vm leak-check [--json] [--without STEP]
-  Plants a fresh random secret in every place that a request can reach (memory, registers, the tables behind its
-  system calls), sees each of them there, resets the machine as after every request, and searches every byte of guest
-  memory, the saved registers and all tables. Everything is compared with the snapshot too, and the next request
-  searches from inside. Requests end by a fault, by their deadline and by their answer.
-  Then each step of the reset is left out in turn: that must be noticed, or the check could not fail.
-  --json           one JSON object instead of tables
-  --without STEP   only see one broken reset fail; --without list names the steps
-Ends with 0 when nothing was left and every broken reset was noticed, with 1 otherwise, with 2 where it cannot run.
-";
-
-/// What the command line asks for.
-#[derive(Debug, Default, PartialEq, Eq)]
+/// Plants a fresh random secret in every place that a request can reach (memory, registers, the tables behind its system calls),
+/// sees each of them there, resets the machine as after every request, and searches every byte of guest memory, the saved registers
+/// and all tables. Everything is compared with the snapshot too, and the next request searches from inside. Requests end by a fault,
+/// by their deadline and by their answer.
+///
+/// Then each step of the reset is left out in turn: that must be noticed, or the check could not fail.
+///
+/// Ends with 0 when nothing was left and every broken reset was noticed, with 1 otherwise, with 2 where it cannot run.
+#[derive(Args, Debug, Default, PartialEq, Eq)]
 pub struct Options {
+    /// One JSON object instead of tables.
+    #[arg(long)]
     json: bool,
-    without: Option<Broken>,
-    list: bool,
+    /// Only see one broken reset fail; `list` names the steps.
+    #[arg(long, value_name = "STEP", value_parser = Without::parse)]
+    without: Option<Without>,
+}
+
+/// What `--without` asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Without {
+    /// The names of all.
+    List,
+    Step(Broken),
+}
+
+impl Without {
+    fn parse(name: &str) -> Result<Without, String> {
+        if name == "list" {
+            return Ok(Without::List);
+        }
+        let found = Broken::all().find(|broken| broken.name() == name);
+        let wrong = || format!("--without: {name}, want one of those that --without list names");
+        found.map(Without::Step).ok_or_else(wrong)
+    }
 }
 
 /// A reset that is not whole.
@@ -102,34 +119,9 @@ impl Broken {
     }
 }
 
-impl Options {
-    /// Reads the arguments behind `leak-check`.
-    pub fn parse(arguments: &[String]) -> Result<Options, String> {
-        let mut options = Options::default();
-        let mut rest = arguments.iter();
-        while let Some(argument) = rest.next() {
-            match argument.as_str() {
-                "--json" => options.json = true,
-                "--without" => {
-                    let name = rest.next().ok_or("--without: no value, want a step or list")?;
-                    options.list = name == "list";
-                    options.without = Broken::all().find(|b| b.name() == *name);
-                    if options.without.is_none() && !options.list {
-                        return Err(format!(
-                            "--without: {name}, want one of those that --without list names"
-                        ));
-                    }
-                }
-                other => return Err(format!("leak-check: {other}, want --json, --without or nothing")),
-            }
-        }
-        Ok(options)
-    }
-}
-
 /// Runs the check and prints what it found.
 pub fn check(options: &Options) -> ExitCode {
-    if options.list {
+    if options.without == Some(Without::List) {
         Broken::all().for_each(|broken| println!("{}", broken.name()));
         return ExitCode::SUCCESS;
     }
@@ -160,7 +152,7 @@ fn run(options: &Options) -> planter::Result<Report> {
     let host = Arc::new(Host::open()?);
     let mut planter = Planter::start(&host)?;
     let mut report = Report::new(host.flavour());
-    if let Some(broken) = options.without {
+    if let Some(Without::Step(broken)) = options.without {
         report.add(Ending::Fault, broken.trial(&mut planter)?);
         return Ok(report);
     }
@@ -182,16 +174,19 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<Options, String> {
-        Options::parse(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        crate::parse_for_tests("leak-check", text)
     }
 
     #[test]
     fn every_broken_reset_has_a_name_that_parses() {
         for broken in Broken::all() {
             let options = parse(&format!("--json --without {}", broken.name())).unwrap();
-            assert_eq!((options.json, options.without), (true, Some(broken)));
+            assert_eq!(
+                (options.json, options.without),
+                (true, Some(Without::Step(broken)))
+            );
         }
-        assert!(parse("--without list").unwrap().list);
+        assert_eq!(parse("--without list").unwrap().without, Some(Without::List));
         assert!(parse("--without pages").unwrap_err().contains("--without: pages"));
         assert!(parse("--all").unwrap_err().contains("--all"));
     }

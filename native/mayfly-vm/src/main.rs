@@ -8,63 +8,38 @@ mod runtimes;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "\
-usage: mayfly-vm COMMAND
-  run [OPTIONS] PROGRAM ARGS   run a Linux program in a machine
-      --trace-syscalls   tell every system call on the standard error
-      --statistics       tell counts at the end
-      --memory MIB       guest memory (1024)
-      --mount PATH       a file or directory that the program may read
-      --env NAME=VALUE   a variable of its environment, which is empty otherwise
-  leak-check [--json]   plant secrets, reset, search everything; see leak-check --help
-  doctor   say which boundary this host gives, or what is missing
-  bench [--json]   measure round trip, fault, fork, reset and their floor
-      --deno PATH        requests to this deno binary too
-      --floor            only the floor
-      calls              only a search for the slowest system calls
-";
+use clap::{Parser, Subcommand};
+
+/// Virtual machines at the command line.
+#[derive(Debug, Parser)]
+#[command(name = "mayfly-vm", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a Linux program in a machine.
+    Run(run::Options),
+    /// Plant secrets, reset, search everything.
+    LeakCheck(leak::Options),
+    /// Say which boundary this host gives, or what is missing.
+    Doctor,
+    /// Measure round trip, fault, fork, reset and their floor.
+    Bench(bench::Options),
+}
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match arguments.first().map(String::as_str) {
-        Some("run") => match run::Options::parse(&arguments[1..]) {
-            Ok(options) => report(run::run(&options)),
-            Err(wrong) => {
-                eprintln!("mayfly-vm: {wrong}");
-                ExitCode::from(2)
-            }
-        },
-        Some("leak-check") => match &arguments[1..] {
-            [help] if help == "--help" => {
-                print!("{}", leak::HELP);
-                ExitCode::SUCCESS
-            }
-            rest => match leak::Options::parse(rest) {
-                Ok(options) => leak::check(&options),
-                Err(wrong) => {
-                    eprintln!("mayfly-vm: {wrong}");
-                    ExitCode::from(2)
-                }
-            },
-        },
-        // What this binary does when the check runs it in a machine.
-        Some(leak::PLANTER) => leak::plant(),
-        Some("doctor") => doctor::doctor(),
-        Some("bench") => match bench::Options::parse(&arguments[1..]) {
-            Ok(options) => report(bench::bench(&options).map(|()| ExitCode::SUCCESS)),
-            Err(wrong) => {
-                eprintln!("mayfly-vm: {wrong}");
-                ExitCode::from(2)
-            }
-        },
-        Some("help" | "--help" | "-h") => {
-            print!("{USAGE}");
-            ExitCode::SUCCESS
-        }
-        Some(_) | None => {
-            eprint!("{USAGE}");
-            ExitCode::from(2)
-        }
+    // What this binary does when the leak check runs it in a machine.
+    if std::env::args().nth(1).as_deref() == Some(leak::PLANTER) {
+        return leak::plant();
+    }
+    match Arguments::parse().command {
+        Command::Run(options) => report(run::run(&options)),
+        Command::LeakCheck(options) => leak::check(&options),
+        Command::Doctor => doctor::doctor(),
+        Command::Bench(options) => report(bench::bench(&options).map(|()| ExitCode::SUCCESS)),
     }
 }
 
@@ -73,4 +48,35 @@ fn report(result: Result<ExitCode, impl std::fmt::Display>) -> ExitCode {
         eprintln!("mayfly-vm: {e}");
         ExitCode::FAILURE
     })
+}
+
+/// The options behind a command, or what is wrong with them.
+#[cfg(test)]
+fn parse_for_tests<O: clap::Args>(name: &'static str, text: &str) -> Result<O, String> {
+    let command = O::augment_args(clap::Command::new(name));
+    let words = std::iter::once(name).chain(text.split_whitespace());
+    let found = command.try_get_matches_from(words).map_err(|e| e.to_string())?;
+    O::from_arg_matches(&found).map_err(|e| e.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        <Arguments as clap::CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn a_command_is_wanted_and_a_wrong_one_is_named() {
+        let parse = |text: &str| Arguments::try_parse_from(text.split_whitespace());
+        assert!(parse("mayfly-vm").is_err());
+        let wrong = parse("mayfly-vm walk").unwrap_err().to_string();
+        assert!(wrong.contains("walk"), "{wrong}");
+        assert!(matches!(
+            parse("mayfly-vm doctor").unwrap().command,
+            Command::Doctor
+        ));
+    }
 }

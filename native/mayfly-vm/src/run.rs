@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::Args;
 use mayfly_linux::action::Action;
 use mayfly_linux::fs::stdio::OutputMode;
 use mayfly_linux::kernel::Kernel;
@@ -13,53 +14,26 @@ use mayfly_pool::{Deadlines, Event, Limits, Mount, Running, Spec, library_mounts
 use mayfly_vmm::{Alarm, Host};
 
 /// What the command line asks for.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Args, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Tell every system call on the standard error.
+    #[arg(long = "trace-syscalls")]
     pub trace: bool,
     /// Tell counts at the end.
+    #[arg(long)]
     pub statistics: bool,
-    /// Guest memory in MiB.
+    /// Guest memory in MiB, 1024 by default.
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=65536))]
     pub memory: Option<u64>,
-    /// More files and directories that the guest sees.
+    /// A file or directory that the program may read.
+    #[arg(long = "mount", value_name = "PATH")]
     pub mounts: Vec<String>,
-    /// `NAME=value`.
+    /// A variable of its environment, which is empty otherwise.
+    #[arg(long = "env", value_name = "NAME=VALUE")]
     pub environment: Vec<String>,
     /// The program and its arguments.
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM ARGS")]
     pub command: Vec<String>,
-}
-
-impl Options {
-    /// Reads the arguments behind `run`.
-    pub fn parse(arguments: &[String]) -> Result<Options, String> {
-        let mut options = Options::default();
-        let mut rest = arguments.iter();
-        while let Some(argument) = rest.next() {
-            let mut value = || {
-                rest.next()
-                    .cloned()
-                    .ok_or(format!("{argument}: no value, want one"))
-            };
-            match argument.as_str() {
-                "--trace-syscalls" => options.trace = true,
-                "--statistics" => options.statistics = true,
-                "--memory" => {
-                    let text = value()?;
-                    let number = text.parse().ok().filter(|n| (1..=65536).contains(n));
-                    options.memory =
-                        Some(number.ok_or(format!("--memory: {text}, want MiB from 1 to 65536"))?);
-                }
-                "--mount" => options.mounts.push(value()?),
-                "--env" => options.environment.push(value()?),
-                flag if flag.starts_with("--") => return Err(format!("{flag}: unknown, see mayfly-vm help")),
-                _ => {
-                    options.command = std::iter::once(argument.clone()).chain(rest.cloned()).collect();
-                    return Ok(options);
-                }
-            }
-        }
-        Err("run: no program, want PROGRAM ARGS".into())
-    }
 }
 
 /// Runs it. The exit status is the program's, or 128 and its signal.
@@ -168,7 +142,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<Options, String> {
-        Options::parse(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        crate::parse_for_tests("run", text)
     }
 
     #[test]
@@ -184,9 +158,9 @@ mod tests {
 
     #[test]
     fn wrong_options_are_named() {
-        assert!(parse("").unwrap_err().contains("no program"));
-        assert!(parse("--memory 0 a").unwrap_err().contains("--memory: 0"));
-        assert!(parse("--mount").unwrap_err().contains("no value"));
+        assert!(parse("").unwrap_err().contains("PROGRAM ARGS"));
+        assert!(parse("--memory 0 a").unwrap_err().contains("--memory"));
+        assert!(parse("--mount").unwrap_err().contains("--mount"));
         assert!(parse("--nonsense a").unwrap_err().contains("--nonsense"));
     }
 }

@@ -37,6 +37,7 @@ pub use program::running::Running;
 pub use program::trial::{Trial, time_request, try_out};
 pub use program::{BootReport, Load, Loading, Program, Warmup, WarmupRequest};
 pub use queue::Refused;
+pub use sched::{Scheduling, choose_scheduling};
 pub use spec::deno::deno_spec;
 pub use spec::libraries::library_mounts;
 pub use spec::mount::{Mount, MountError, Source};

@@ -1,3 +1,133 @@
-//! What the pool asks of the scheduler of the host.
+//! What the pool asks of the host's scheduler, behind one seam: [`Scheduler`]. What it asks by default is in `slice`; a benchmark
+//! may leave parts of it out, or all, before it starts the first machine ([`choose_scheduling`]).
 
 pub(crate) mod slice;
+
+use std::fmt::Debug;
+use std::sync::OnceLock;
+
+use slice::TimeSlice;
+
+/// Told where a thread that runs machines may do something for other threads. Does nothing by default.
+pub(crate) trait Scheduler: Debug + Sync {
+    /// The calling thread begins to run machines.
+    fn begin_thread(&self) {}
+
+    /// The calling thread stopped its request for a moment, to check deadlines. True when the next check may come as late as one
+    /// of a request that is known to compute.
+    fn check(&self, _slice: &mut TimeSlice) -> bool {
+        true
+    }
+
+    /// The calling thread's request is over, and its machine is clean.
+    fn end_request(&self, _slice: &mut TimeSlice) {}
+
+    /// Between two long pieces of work of the calling thread.
+    fn pause(&self) {}
+}
+
+/// Which parts of the scheduling are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scheduling {
+    /// Threads that run machines have longer time slices than others.
+    pub slices: bool,
+    /// Threads that compute sleep for a moment now and then.
+    pub short_sleeps: bool,
+    /// Threads that compute are batch jobs.
+    pub batch: bool,
+}
+
+impl Scheduling {
+    /// All parts, as servers use them.
+    pub const ALL: Scheduling = Scheduling {
+        slices: true,
+        short_sleeps: true,
+        batch: true,
+    };
+    /// No part.
+    pub const NONE: Scheduling = Scheduling {
+        slices: false,
+        short_sleeps: false,
+        batch: false,
+    };
+}
+
+impl Scheduler for Scheduling {
+    fn begin_thread(&self) {
+        if self.slices {
+            slice::take_machine_slice();
+        }
+    }
+
+    fn check(&self, slice: &mut TimeSlice) -> bool {
+        slice.check(*self)
+    }
+
+    fn end_request(&self, slice: &mut TimeSlice) {
+        slice.restore(*self);
+    }
+
+    fn pause(&self) {
+        if self.short_sleeps {
+            slice::short_sleep();
+        }
+    }
+}
+
+/// The scheduler that is asked for nothing.
+#[derive(Debug)]
+struct Nothing;
+
+impl Scheduler for Nothing {}
+
+static CHOSEN: OnceLock<&'static dyn Scheduler> = OnceLock::new();
+
+/// Sets the scheduling of all machines of this process, for a benchmark that compares. False when it was set before.
+pub fn choose_scheduling(parts: Scheduling) -> bool {
+    let scheduler: &'static dyn Scheduler = match parts {
+        Scheduling::NONE => &Nothing,
+        parts => Box::leak(Box::new(parts)),
+    };
+    CHOSEN.set(scheduler).is_ok()
+}
+
+/// What was chosen, or all of it.
+pub(crate) fn scheduler() -> &'static dyn Scheduler {
+    CHOSEN.get().copied().unwrap_or(&Scheduling::ALL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_part_asks_for_nothing() {
+        let mut slice = TimeSlice::default();
+        for _ in 0..3 {
+            assert!(Nothing.check(&mut slice));
+        }
+        assert!(matches!(slice, TimeSlice::Usual));
+        Nothing.end_request(&mut slice);
+        assert_eq!(
+            scheduler().check(&mut slice),
+            Scheduling::ALL.check(&mut TimeSlice::default())
+        );
+    }
+
+    #[test]
+    fn a_part_that_is_left_out_is_not_done() {
+        let parts = Scheduling {
+            short_sleeps: false,
+            ..Scheduling::ALL
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let before = mayfly_vmm::thread_sleeps();
+                parts.pause();
+                assert_eq!(mayfly_vmm::thread_sleeps(), before, "it sleeps");
+                Scheduling::ALL.pause();
+                assert!(mayfly_vmm::thread_sleeps() > before, "it does not sleep");
+            });
+        });
+    }
+}

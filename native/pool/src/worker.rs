@@ -17,7 +17,7 @@ use crate::outcome::{Outcome, RequestStats};
 use crate::program::Program;
 use crate::program::instance::Instance;
 use crate::queue::Work;
-use crate::sched::slice::{short_sleep, take_machine_slice};
+use crate::sched::scheduler;
 use crate::worker::job::{Completion, Job, MachineState, Reset};
 use crate::worker::shared::{Order, Shared, Timed, WorkerSlot};
 
@@ -42,7 +42,7 @@ pub(crate) fn work(shared: &Shared, index: usize) {
     let Some(slot) = shared.slots.get(index) else {
         return;
     };
-    take_machine_slice();
+    scheduler().begin_thread();
     // The timer is made before the filter, which lets it be set only.
     let alarm = Alarm::new().and_then(|alarm| confine_vm_thread(false).map(|()| alarm));
     let mut worker = match alarm {
@@ -92,7 +92,7 @@ impl Worker<'_> {
                 let mut instance = Instance::new(program)?;
                 let _listed = self.slot.resources.list(instance.host_resources());
                 let mut machine = Machine { _listed, instance };
-                short_sleep();
+                scheduler().pause();
                 machine.instance.rehearse(&mut self.alarm)?;
                 self.shared.stats().forks += 1;
                 self.slot.programs().insert(program.id(), Arc::downgrade(program));
@@ -122,7 +122,7 @@ impl Worker<'_> {
         if !usable {
             self.machines.remove(&program.id());
             // Another takes milliseconds, which a neighbour need not wait for.
-            short_sleep();
+            scheduler().pause();
             // A failure shows again, with its reason, when a request needs the machine.
             let _ = self.machine(&program);
         }

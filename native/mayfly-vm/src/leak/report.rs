@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use mayfly_vmm::Flavour;
+use serde_json::{Value, json};
 
 use super::Broken;
 use super::places::{PLACES, Place};
@@ -214,43 +215,33 @@ impl Report {
     /// One JSON object and a line's end.
     pub fn json(&self) -> String {
         let rows = self.rows.iter().map(|(place, row)| {
-            let planted: Vec<_> = row.planted.iter().map(|e| quoted(&format!("{e:?}"))).collect();
-            let left: Vec<_> = row.left.iter().map(|l| quoted(l)).collect();
-            format!(
-                "{{\"place\":{},\"planted\":[{}],\"left\":[{}],\"verdict\":{}}}",
-                quoted(place.description().name),
-                planted.join(","),
-                left.join(","),
-                quoted(Self::verdict(row))
-            )
+            json!({
+                "place": place.description().name,
+                "planted": row.planted.iter().map(|e| format!("{e:?}")).collect::<Value>(),
+                "left": row.left,
+                "verdict": Self::verdict(row),
+            })
         });
-        let refused = self.forbidden.iter().map(|(name, end)| {
-            let end = match end {
-                Ok(signal) => signal.to_string(),
-                Err(what) => quoted(what),
-            };
-            format!("{{\"instruction\":{},\"signal\":{end}}}", quoted(name))
+        let refused = self.forbidden.iter().map(|(name, end)| match end {
+            Ok(signal) => json!({ "instruction": name, "signal": signal }),
+            Err(what) => json!({ "instruction": name, "signal": what }),
         });
         let broken = self.broken.iter().map(|b| {
-            let by: Vec<_> = b.noticed_by().map(quoted).collect();
-            format!(
-                "{{\"reset\":{},\"noticedBy\":[{}],\"hidden\":{},\"right\":{}}}",
-                quoted(&b.name),
-                by.join(","),
-                b.hidden,
-                b.is_right()
-            )
+            json!({
+                "reset": b.name,
+                "noticedBy": b.noticed_by().collect::<Value>(),
+                "hidden": b.hidden,
+                "right": b.is_right(),
+            })
         });
-        let besides = self.besides.iter().map(|what| quoted(what));
-        let list = |items: Vec<String>| items.join(",");
-        format!(
-            "{{\"clean\":{},\"places\":[{}],\"forbidden\":[{}],\"besides\":[{}],\"broken\":[{}]}}\n",
-            self.is_clean(),
-            list(rows.collect()),
-            list(refused.collect()),
-            list(besides.collect()),
-            list(broken.collect())
-        )
+        let all = json!({
+            "clean": self.is_clean(),
+            "places": rows.collect::<Value>(),
+            "forbidden": refused.collect::<Value>(),
+            "besides": self.besides,
+            "broken": broken.collect::<Value>(),
+        });
+        format!("{all}\n")
     }
 }
 
@@ -262,20 +253,4 @@ fn summary(all: &[&str]) -> String {
         0 => shown,
         more => format!("{shown}; and {more} more"),
     }
-}
-
-/// A JSON string.
-fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if c < ' ' => {
-                let _ = write!(out, "\\u{:04x}", c as u32);
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }

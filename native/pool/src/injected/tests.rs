@@ -8,6 +8,7 @@ use mayfly_wire::{HEAD_BYTES, Head, Kind};
 
 use super::FILE_READ;
 use crate::program::instance::Instance;
+use crate::sched::Scheduling;
 use crate::sched::slice::TimeSlice;
 use crate::{
     Completion, Job, Limits, MachineState, Mount, Outcome, Pool, Program, Reset, Spec, WarmupRequest,
@@ -386,7 +387,7 @@ fn long_turns_end_after_the_reset() {
     crate::run_confined("slices", |alarm| {
         let mut instance = Instance::new(&program).unwrap();
         for _ in 0..2 {
-            while !instance.running.slice.check() {
+            while !instance.running.slice.check(Scheduling::ALL) {
                 let end = thread_cpu_ns() + 1_000_000;
                 while thread_cpu_ns() < end {}
             }

@@ -11,6 +11,7 @@ use crate::outcome::Outcome;
 use crate::program::guest::Guest;
 use crate::program::running::Running;
 use crate::program::{Program, begin_request};
+use crate::sched::scheduler;
 use crate::wait::deadlines::Deadlines;
 use crate::wait::event::Event;
 
@@ -201,6 +202,6 @@ impl Instance {
 
     /// After a request and its reset, which may be long itself: the thread's slice is as usual again.
     pub(crate) fn rest(&mut self) {
-        self.running.slice.restore();
+        scheduler().end_request(&mut self.running.slice);
     }
 }

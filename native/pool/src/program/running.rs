@@ -12,6 +12,7 @@ use mayfly_vmm::{Alarm, Error, Exit, Host, Vm};
 
 use crate::clock::{ClockSource, fresh_seed};
 use crate::program::guest::Guest;
+use crate::sched::scheduler;
 use crate::sched::slice::TimeSlice;
 use crate::spec::mount::mount_all;
 use crate::spec::{BootError, Limits, Spec};
@@ -142,7 +143,7 @@ impl Running {
                     if let Some(event) = deadlines.passed() {
                         return Ok(event);
                     }
-                    let next = match self.slice.check() {
+                    let next = match scheduler().check(&mut self.slice) {
                         true => deadlines.next_check(),
                         false => deadlines.first_check(),
                     };

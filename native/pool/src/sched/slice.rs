@@ -30,6 +30,8 @@ use std::mem;
 
 use mayfly_vmm::{thread_cpu_ns, thread_sleeps};
 
+use super::{Scheduler, Scheduling};
+
 /// Slice of a thread that runs machines, in nanoseconds: longer than the usual ones of up to 8 cores or more.
 const MACHINE_NS: u64 = 6_000_000;
 /// Longest slice that the scheduler grants.
@@ -73,7 +75,7 @@ pub(crate) enum TimeSlice {
 impl TimeSlice {
     /// Checks whether the request computes, or its thread only waits for a core. The slice of one that computes becomes long, and
     /// stays so; true when it is. May sleep shortly.
-    pub fn check(&mut self) -> bool {
+    pub fn check(&mut self, parts: Scheduling) -> bool {
         let now = thread_cpu_ns();
         match *self {
             TimeSlice::Watched { cpu } if now.saturating_sub(cpu) < BUSY_NS => {
@@ -82,24 +84,30 @@ impl TimeSlice {
             }
             TimeSlice::Usual => *self = TimeSlice::Watched { cpu: now },
             TimeSlice::Watched { .. } => {
-                let usual = change_slice(|usual| Attributes {
-                    policy: libc::SCHED_BATCH as u32,
-                    runtime: LONG_NS,
+                let long = |usual: Attributes| Attributes {
+                    policy: if parts.batch {
+                        libc::SCHED_BATCH as u32
+                    } else {
+                        usual.policy
+                    },
+                    runtime: if parts.slices { LONG_NS } else { usual.runtime },
                     ..usual
-                });
-                *self = TimeSlice::Long { usual };
+                };
+                *self = TimeSlice::Long {
+                    usual: change_slice(long),
+                };
             }
             TimeSlice::Long { .. } => {}
         }
-        short_sleep();
+        parts.pause();
         matches!(*self, TimeSlice::Long { .. })
     }
 
     /// The request is over: the slice is as it was.
-    pub fn restore(&mut self) {
+    pub fn restore(&mut self, parts: Scheduling) {
         if let TimeSlice::Long { usual: Some(usual) } = mem::take(self) {
             write(&usual);
-            short_sleep();
+            parts.pause();
         }
     }
 }
@@ -190,16 +198,22 @@ mod tests {
             "{before:?}"
         );
         let mut slice = TimeSlice::default();
-        assert!(!slice.check(), "nobody knows for how long it had a CPU");
+        assert!(
+            !slice.check(Scheduling::ALL),
+            "nobody knows for how long it had a CPU"
+        );
         compute(BUSY_NS);
-        assert!(slice.check() && slice.check());
+        assert!(slice.check(Scheduling::ALL) && slice.check(Scheduling::ALL));
         let long = read().unwrap();
         // Kernels that know slices tell them.
         assert!([LONG_NS, before.runtime].contains(&long.runtime), "{long:?}");
-        slice.restore();
-        slice.restore();
+        slice.restore(Scheduling::ALL);
+        slice.restore(Scheduling::ALL);
         assert_eq!(read().unwrap(), before);
-        assert!(!slice.check(), "the next request is looked at anew");
+        assert!(
+            !slice.check(Scheduling::ALL),
+            "the next request is looked at anew"
+        );
     }
 
     #[test]
@@ -208,7 +222,7 @@ mod tests {
         let mut slice = TimeSlice::default();
         for _ in 0..5 {
             let cpu = thread_cpu_ns();
-            assert!(!slice.check());
+            assert!(!slice.check(Scheduling::ALL));
             sleep(Duration::from_millis(1));
             compute(BUSY_NS / 5);
             if thread_cpu_ns() - cpu > BUSY_NS * 3 / 4 {
@@ -299,11 +313,11 @@ mod tests {
                 for _ in 0..9 {
                     sleep(Duration::from_millis(5));
                     let mut slice = TimeSlice::default();
-                    slice.check();
+                    slice.check(Scheduling::ALL);
                     compute(BUSY_NS);
                     let before = debt().unwrap();
-                    slice.check();
-                    slice.restore();
+                    slice.check(Scheduling::ALL);
+                    slice.restore(Scheduling::ALL);
                     fees.push(debt().unwrap() - before);
                 }
                 over.store(true, Ordering::Relaxed);
