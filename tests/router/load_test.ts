@@ -229,7 +229,8 @@ Deno.test('loadRoutes says what it leaves out and why', async () => {
     'routes/handler.ts': `export const isolted = true\nexport const handler = () => 1`,
     'routes/lower.ts': `export const get = () => 1\nexport const POST = () => 2`,
     'routes/object.ts': `export default { handler: () => 1 }`,
-    'routes/vm.ts': `export const isolated = true\nexport const post = () => 1\nexport const GET = () => 1`,
+    'routes/vm.ts':
+      `export const isolated = true\nexport const post = () => 1\nexport const GET = () => 1\nexport const beforeSnapshot = () => {}`,
   })
   const { routes, notices } = await load(site)
   assertEquals(routes.map((route) => route.pattern), ['/constant', '/lower', '/vm'])

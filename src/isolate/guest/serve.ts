@@ -1,5 +1,6 @@
 /** The loop of a guest: one frame in, one frame out, for ever. */
 import type { ContextHost } from '../../context/state.ts'
+import { HOOK } from '../../compiler/hook.ts'
 import type { ControlHead, ErrorData, HookAnswer } from '../wire/message.ts'
 import { answer, answerControl, answerError } from './answer.ts'
 import { limitConsole, openConsole } from './console.ts'
@@ -13,8 +14,6 @@ import { installLazyRequest } from './http/request.ts'
 import { installLazyMembers, NativeResponse } from './http/response.ts'
 import { installLazyResponse } from './http/response_constructor.ts'
 
-/** The export of a route file that is called once, behind the warm-up and right before the snapshot. */
-const HOOK = 'beforeSnapshot'
 /** Rounds of {@link prime}: V8 begins to note shapes at a function's eighth call. */
 const ROUNDS = 4
 

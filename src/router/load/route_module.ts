@@ -1,6 +1,7 @@
 import { isMethod, type Method, METHODS } from '../match/methods.ts'
 import { toFileUrl } from '@std/path'
 import { nearName } from '../../text/near_name.ts'
+import { HOOK } from '../../compiler/hook.ts'
 import { mayBeIsolated, readExports } from './isolated.ts'
 import { placeOf, placeOfName, reasonOf, RouteLoadError } from './load_error.ts'
 
@@ -51,7 +52,7 @@ export async function loadRouteModule(file: string, path: string): Promise<Route
     })
     if (exports.isolated) {
       const { methods, hasDefault, names } = exports
-      const notes = names.map(noteOf).filter((note) => note !== null)
+      const notes = names.filter((name) => name !== HOOK).map(noteOf).filter((note) => note !== null)
       return { methods, handlers: {}, mount: hasDefault, fetch: null, isolated: true, notes }
     }
   }
