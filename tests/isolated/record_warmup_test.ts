@@ -3,6 +3,7 @@ import { assert, assertEquals, assertMatch, assertRejects } from '@std/assert'
 import { join } from '@std/path'
 import { StartupError } from '@mayfly/mayfly'
 import { planPrograms } from '../../src/isolate/plan/program.ts'
+import { CLIENTS } from '../../src/isolate/warm/warmup_clients.ts'
 import { createRecorder, MAX_SAMPLE_BODY, MAX_SAMPLES } from '../../src/isolate/warm/warmup_recorder.ts'
 import type { WarmupRequest } from '../../src/isolate/warm/warmup_request.ts'
 import { setEnvironment } from '../environment.ts'
@@ -103,7 +104,7 @@ Deno.test('requests are written down once for each shape, beside the route, and 
     }))
     const { programs, failures } = await planPrograms(routes)
     assertEquals(failures, [])
-    assertEquals(programs[0].warmup.length, 16)
+    assertEquals(programs[0].warmup.length, 4 * CLIENTS.length)
   }))
 
 Deno.test('secrets stay out, in headers, queries, bodies and what middleware left, and the entry says so', () =>
