@@ -42,9 +42,12 @@ Deno.test('the guest is bundled once and holds no host code', async () => {
   const rooms = first.inputs.filter((path) => path.startsWith(`${root}src/`)).map((path) =>
     path.slice(root.length + 4).split('/')[0]
   )
-  assertEquals([...new Set(rooms)].sort(), ['context', 'errors', 'events', 'isolate', 'std'])
-  const own = first.inputs.filter((path) => path.includes('/src/isolate/') && !path.includes('/guest/'))
+  assertEquals([...new Set(rooms)].sort(), ['compiler', 'context', 'errors', 'events', 'isolate', 'std'])
+  const own = first.inputs.filter((path) =>
+    /\/src\/(?:compiler|isolate)\//.test(path) && !path.includes('/guest/')
+  )
   assertEquals(own.map((path) => path.split('/').at(-1)), [
+    'hook.ts',
     'json_members.ts',
     'message.ts',
     'request_line.ts',
