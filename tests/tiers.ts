@@ -19,11 +19,13 @@ export function isQuick(): boolean {
   return Deno.env.get(TIER_VARIABLE) === 'test' satisfies Tier
 }
 
-/** Files that only the gate runs: attacks, programs that load badly or run cold, the runtime core (whose build takes minutes), Chromium, growth over many rounds. */
+/** Files that only the gate runs: attacks, programs that load badly or run cold, the runtime core (whose build takes minutes), npm packages (800 MB to download), Chromium, growth over many rounds. */
 export const GATE_FILES = [
   'tests/benchmark/isolated_routes_test.ts',
+  'tests/docs/readme_test.ts',
   'tests/guest_core',
   'tests/isolate/core_layout_test.ts',
+  'tests/isolate/core_packages_test.ts',
   'tests/isolated/base_test.ts',
   'tests/isolated/bounds_test.ts',
   'tests/isolated/cold_test.ts',
@@ -35,6 +37,7 @@ export const GATE_FILES = [
   'tests/isolated/surface_test.ts',
   'tests/isolated/teardown_test.ts',
   'tests/isolated/unloadable_test.ts',
+  'tests/packages',
   'tests/router/reload_growth_test.ts',
   'tests/sandbox/swap_test.ts',
   'tests/site/browser_test.ts',
