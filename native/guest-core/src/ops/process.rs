@@ -86,5 +86,7 @@ pub fn op_mayfly_define_module(
     #[string] json: Option<String>,
 ) -> Result<(), JsErrorBox> {
     let texts = state.borrow::<Texts>();
-    texts.define(name, url, code, json).map_err(JsErrorBox::type_error)
+    texts
+        .define(name, url, code, json)
+        .map_err(JsErrorBox::type_error)
 }
