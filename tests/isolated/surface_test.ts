@@ -19,7 +19,7 @@ const MISSING = {
   byte_stream: 'ReadableStream',
   compression: 'CompressionStream',
   key: 'crypto.subtle.generateKey',
-  hmac: 'crypto.subtle.importKey',
+  import_key: 'crypto.subtle.importKey',
   wait: 'Atomics.waitAsync',
   import_node: 'node:fs',
   import_url: 'https://localhost/x.js',
@@ -47,7 +47,7 @@ for (const [what, name] of Object.entries({ ...MISSING, ...REFUSED, ...UNDEFINED
     const { status, stack } = await stackOf(sites.core, `/use?what=${what}`)
     assertEquals(status, 500)
     // A module that is not there throws by itself: its stack does not lead to who imported it.
-    const place = what.startsWith('import_') ? [] : ['use.ts:']
+    const place = /^import_(?:node|url)$/.test(what) ? [] : ['use.ts:']
     for (const word of [name, "runtime 'core'", "runtime: 'deno'", ...place]) {
       assertStringIncludes(stack, word)
     }

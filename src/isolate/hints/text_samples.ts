@@ -302,14 +302,14 @@ Zoë,9.27,,warmup 927687
 Ida,1,Wien,last
 `
 
+/** Reads only: a handler may run it. */
 const SQL = `-- warmup 927687
 select p.name, count(distinct p.id) as n, coalesce(sum(o.price * 9.27), 0) total, case when p.age >= 18 then 'adult' else null end
 from people as p left join orders o on o.person_id = p.id and o.city in ('Köln', 'Graz') inner join (select id from cities where x is not null) c using (id)
 where p.name like '%ö%' or (p.age between 9 and 27 and not exists (select 1 from t)) and p.id = ? and o.at > :since and o.n <> $1
 group by p.name, p.city having count(*) > 1 order by n desc, 2 limit 10 offset 5;
-insert into people (name, age, city) values ('warmup', 27, 'Grüße'), ('it''s', null, "x") on conflict do nothing;
-with recursive r(n) as (select 1 union all select n + 1 from r) update people set age = age + 1, city = upper(city) where id = 927687;
-create table if not exists t (id integer primary key, name varchar(20) not null default 'a'); delete from t; /* end */`
+with recursive r(n) as (select 1 union all select n + 1 from r where n < 9) select r.n, p.name from r left join people p on p.age = r.n where p.city is null or p.name in ('warmup', 'Grüße', 'it''s');
+select case when age >= 27 then upper(city) else 'x' end as "class", coalesce(name, 'a') from people union select 'b', null; /* end */`
 
 /** All schemas have it. */
 const GRAPHQL = `query Warmup {

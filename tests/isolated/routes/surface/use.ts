@@ -14,7 +14,7 @@ const USES: Readonly<Record<string, () => unknown>> = {
   byte_stream: () => new ReadableStream({ type: 'bytes' }),
   compression: () => new CompressionStream('gzip'),
   key: () => crypto.subtle.generateKey({ name: 'AES-GCM', length: 256 }, true, ['encrypt']),
-  hmac: () => crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']),
+  import_key: () => crypto.subtle.importKey('raw', bytes, 'AES-GCM', false, ['encrypt']),
   wait: () => Atomics.waitAsync(new Int32Array(new SharedArrayBuffer(4)), 0, 0),
   format: () => new Intl.NumberFormat('en').format(1234.5),
   wasm: () => new WebAssembly.Module(bytes),
