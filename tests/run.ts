@@ -77,15 +77,15 @@ function planQuick(cargo: Cargo | undefined): Step[][] {
 async function planGate(cargo: Cargo | undefined): Promise<Stages> {
   await installChromium()
   await installGuestTools()
-  const { plain, machines } = allTests()
+  const { plain, machines, packages } = allTests()
   const checks = [...checkSteps(), checkPackages()]
-  if (cargo === undefined) return [[[...checks, plain, machines]]]
+  if (cargo === undefined) return [[[...checks, plain, machines, packages]]]
   const guest = await guestSteps(cargo)
   return [
     [
       // The tests of `runtime: 'core'` run what it builds.
       [...guest.tests, machines],
-      [...checks, plain, ...nativeLints(cargo), nativeTests(cargo), ...guest.lints],
+      [...checks, plain, ...nativeLints(cargo), nativeTests(cargo), ...guest.lints, packages],
     ],
     [[fuzzing(cargo, FUZZ_SECONDS.gate), emulatedAmdV(cargo)]],
   ]

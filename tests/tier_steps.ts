@@ -77,16 +77,18 @@ export function quickTests(): { readonly plain: Step; readonly machines: Step } 
   }
 }
 
-/** All TypeScript tests, the npm packages included: those that run in no machine, and those that do. */
-export function allTests(): { readonly plain: Step; readonly machines: Step } {
+/** All TypeScript tests: those that run in no machine, those that do, and all npm packages, which do too and take minutes. */
+export function allTests(): Readonly<Record<'plain' | 'machines' | 'packages', Step>> {
   const env = { [TIER_VARIABLE]: 'gate' satisfies Tier, MAYFLY_PACKAGES: 'all' }
   const machines = [
     ...MACHINE_FILES,
-    ...GATE_FILES.filter((file) => !MACHINE_FILES.some((m) => file.startsWith(m))),
+    ...GATE_FILES.filter((file) => !MACHINE_FILES.some((other) => file.startsWith(other))),
   ]
+  const packages = 'tests/packages'
   return {
     plain: denoTests('tests', [`--ignore=${machines.join()}`, 'tests'], env),
-    machines: denoTests('tests in machines', machines, env),
+    machines: denoTests('tests in machines', machines.filter((file) => file !== packages), env),
+    packages: denoTests('npm packages', [packages], env),
   }
 }
 
