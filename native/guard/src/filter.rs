@@ -26,9 +26,10 @@ const KVM_RUN: u32 = 0xae80;
 /// They are bound by their number, not by descriptor: a filter is made before the guest's first instruction and can only be narrowed
 /// afterwards, and the machines that the thread forks later get descriptors that nobody knows yet. What this leaves open are the machines
 /// of other threads, whose memory and `kvm_run` pages lie in the same address space anyway. No other driver answers to these numbers.
-const KVM_REQUESTS: [u32; 21] = [
+const KVM_REQUESTS: [u32; 22] = [
     0x5000_aea5, // KVM_SET_XSAVE: once a switch of threads
     0x8138_ae83, // KVM_GET_SREGS: once a page fault on AMD-V and VT-x
+    0x8040_ae9f, // KVM_GET_VCPU_EVENTS: once a kick
     0x4040_aea0, // KVM_SET_VCPU_EVENTS: once a kick
     0x9000_aea4, // KVM_GET_XSAVE
     0xae01,      // KVM_CREATE_VM

@@ -92,6 +92,16 @@ enum Left {
     Kicked,
 }
 
+/// Where a kick met the program.
+enum Kick {
+    /// On the way in: nothing of it ran.
+    Before,
+    /// In it, or at what it will do again.
+    Program,
+    /// Behind a trap, which its instruction does not raise again: that counts, and the kick is the next entry's.
+    Trap(Exception),
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rest {
     Ring3,
@@ -250,10 +260,13 @@ impl Vcpu {
                 Left::ByPort(port) => self.left_by(port, memory)?,
                 Left::Reading => self.refuse_read()?,
                 Left::Kicked => {
-                    if self.kicked(memory, &entered)? {
-                        self.vectors = Vectors::Loaded;
-                    }
-                    return Ok((Exit::Kicked, flush));
+                    let exit = match self.kicked(memory, &entered)? {
+                        Kick::Before => return Ok((Exit::Kicked, flush)),
+                        Kick::Program => Exit::Kicked,
+                        Kick::Trap(exception) => Exit::Exception(exception),
+                    };
+                    self.vectors = Vectors::Loaded;
+                    return Ok((exit, flush));
                 }
             };
             if matches!(exit, Exit::Exception(_)) && entered.is_not_past_stub(self.user.rip) {

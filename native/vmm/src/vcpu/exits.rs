@@ -2,12 +2,15 @@
 
 use kvm_bindings::kvm_vcpu_events;
 
-use super::{Entered, Exception, Exit, Registers, Rest, Vcpu, user_flags};
+use super::{Entered, Exception, Exit, Kick, Registers, Rest, Vcpu, user_flags};
 use crate::error::{Error, Result, kvm};
 use crate::flavour::Entry;
 use crate::layout::*;
 use crate::memory::Memory;
 use crate::stubs::{OUT_LENGTH, vector_stub};
+
+/// The vector of `int3`.
+const BREAKPOINT: u8 = 3;
 
 impl Vcpu {
     /// Checks and names an exit by port. Ring 3 may hold a port open (where `syscall` stays there), so an exit counts only if
@@ -25,6 +28,9 @@ impl Vcpu {
             return Ok(Exit::Syscall);
         }
         let error = self.take_frame(&regs, vector, memory)?;
+        if vector == BREAKPOINT && self.entry == Entry::Ring3 {
+            self.forget_exception()?;
+        }
         let address = if vector == 14 {
             let sregs = self.system_registers()?;
             self.note_bases(&sregs);
@@ -121,8 +127,9 @@ impl Vcpu {
         }))
     }
 
-    /// Completes the port access of the exit before, if one is pending, and refreshes the shared page.
-    fn settle(&mut self) -> Result<()> {
+    /// Completes the port access of the exit before, if one is pending, and refreshes the shared page. Gives the vector of a trap that KVM
+    /// has not delivered.
+    fn settle(&mut self) -> Result<Option<u8>> {
         self.fd.get_kvm_run().immediate_exit = 1;
         match self.fd.run() {
             Err(e) if matches!(e.errno(), libc::EINTR | libc::EAGAIN) => {}
@@ -133,17 +140,27 @@ impl Vcpu {
                 });
             }
         }
-        // KVM may hold an exception that it did not deliver. The instruction will raise it again; another thread that the owner
-        // lets run instead must not get it.
-        let events = kvm_vcpu_events::default();
+        // KVM may hold an exception that it did not deliver. Another thread that the owner lets run instead must not get it. The
+        // instruction will raise it again, unless the host took a trap behind it; a CPU that delivers traps by itself is at theirs.
+        let held = self.fd.get_vcpu_events().map_err(kvm("read pending events"))?;
+        self.forget_exception()?;
+        let exception = held.exception;
+        // Whether it holds a breakpoint KVM does not say, only that this was the last exception (kvm_vcpu_ioctl_x86_get_vcpu_events in
+        // arch/x86/kvm/x86.c); those before were forgotten.
+        let is_held = exception.nr == BREAKPOINT || (exception.injected, exception.pending) != (0, 0);
+        Ok((self.entry == Entry::Ring3 && is_held && is_trap(exception.nr)).then_some(exception.nr))
+    }
+
+    fn forget_exception(&mut self) -> Result<()> {
+        let none = kvm_vcpu_events::default();
         self.fd
-            .set_vcpu_events(&events)
+            .set_vcpu_events(&none)
             .map_err(kvm("clear pending events"))
     }
 
-    /// Finds out where a kick met the program. False when nothing of it ran.
-    pub(super) fn kicked(&mut self, memory: &Memory, entered: &Entered) -> Result<bool> {
-        self.settle()?;
+    /// Finds out where a kick met the program.
+    pub(super) fn kicked(&mut self, memory: &Memory, entered: &Entered) -> Result<Kick> {
+        let trap = self.settle()?;
         let regs = self.fd.sync_regs().regs;
         let sregs = self.system_registers()?;
         self.note_bases(&sregs);
@@ -151,7 +168,14 @@ impl Vcpu {
         if sregs.cs.dpl == 3 {
             self.rest = Rest::Ring3;
             self.user.rflags = user_flags(regs.rflags);
-            return Ok(self.is_past_stub(entered));
+            return Ok(match (self.place_of(entered), trap) {
+                (Kick::Program, Some(vector)) => Kick::Trap(Exception {
+                    vector,
+                    error: 0,
+                    address: 0,
+                }),
+                (place, _) => place,
+            });
         }
         self.rest = Rest::Stub;
         match regs.rip {
@@ -160,15 +184,24 @@ impl Vcpu {
             // On the way in; nothing of the program ran.
             rip if rip == SYSCALL_STUB + OUT_LENGTH || (RETURN_STUB..FLUSH_STUB_END).contains(&rip) => {
                 self.user = entered.user;
-                return Ok(false);
+                return Ok(Kick::Before);
             }
-            // The exception has not been told yet: the instruction will fault again.
+            // The exception has not been told yet: a fault's instruction will raise it again, a trap's is done.
             rip if rip >= STUBS && rip < vector_stub(VECTORS as u8) => {
                 let vector = ((rip - STUBS) / STUB_STRIDE) as u8;
                 match step_over_call(&regs, vector, memory) {
                     // As at the system call's own stub.
                     Some(stack) => self.take_call(&regs, stack, regs.rcx.wrapping_sub(2)),
-                    None => drop(self.take_frame(&regs, vector, memory)?),
+                    None => {
+                        let error = self.take_frame(&regs, vector, memory)?;
+                        if is_trap(vector) && !entered.is_not_past_stub(self.user.rip) {
+                            return Ok(Kick::Trap(Exception {
+                                vector,
+                                error,
+                                address: 0,
+                            }));
+                        }
+                    }
                 }
             }
             rip => {
@@ -177,16 +210,16 @@ impl Vcpu {
                 });
             }
         }
-        Ok(self.is_past_stub(entered))
+        Ok(self.place_of(entered))
     }
 
     /// Whether the program was reached. If not it is to be entered again, as it was.
-    fn is_past_stub(&mut self, entered: &Entered) -> bool {
-        let past = !entered.is_not_past_stub(self.user.rip);
-        if !past {
+    fn place_of(&mut self, entered: &Entered) -> Kick {
+        if entered.is_not_past_stub(self.user.rip) {
             self.user = entered.user;
+            return Kick::Before;
         }
-        past
+        Kick::Program
     }
 
     /// The ring at this exit, where exits tell it.
@@ -212,6 +245,12 @@ fn step_over_call(regs: &Registers, vector: u8, memory: &Memory) -> Option<u64> 
     let word = pushed_words(regs, memory);
     let (rip, cs) = (word(0), word(1));
     (cs & 3 == 0 && rip == SYSCALL_STUB && is_call(rip, regs.rcx)).then(|| word(3))
+}
+
+/// Whether an exception comes behind its instruction, so that nothing raises it again: a step or a watchpoint, and `int3`. (Of what a step
+/// and a watchpoint are told apart by, nothing is kept.)
+fn is_trap(vector: u8) -> bool {
+    matches!(vector, 1 | BREAKPOINT)
 }
 
 /// What the CPU pushed in the exception stub that is at RSP, word by word.

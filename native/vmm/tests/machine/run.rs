@@ -217,6 +217,42 @@ fn kick_between_system_calls_loses_none() {
 }
 
 #[test]
+fn kick_between_traps_loses_none() {
+    let Some(host) = host() else { return };
+    // 1: inc %rbx; int3; jmp 1b. Unlike a fault, the trap comes behind its instruction, which does not raise it again.
+    let mut vm = machine(&host, &[0x48, 0xff, 0xc3, 0xcc, 0xeb, 0xfa]);
+    let (mut traps, mut kicks) = (0u64, 0u64);
+    let mut alarm = Alarm::new().unwrap();
+    let (mut after, end) = (37_000, monotonic_ns() + 180 * SECOND);
+    while (traps < 400 || kicks < 20) && monotonic_ns() < end {
+        // The kick comes at another point of the way each time.
+        alarm
+            .set(Some(monotonic_ns() + after + (traps + kicks) % 64 * 500))
+            .unwrap();
+        match vm.run(&mut alarm).unwrap() {
+            Exit::Exception(e) => {
+                traps += 1;
+                let want = Exception {
+                    vector: 3,
+                    error: 0,
+                    address: 0,
+                };
+                assert_eq!(
+                    (e, vm.registers().rbx, vm.registers().rip),
+                    (want, traps, CODE + 4)
+                );
+            }
+            Exit::Kicked => {
+                kicks += 1;
+                after += if kicks > 4 * traps { after / 8 } else { 0 };
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(traps >= 400 && kicks >= 20, "{traps} traps, {kicks} kicks");
+}
+
+#[test]
 fn a_program_at_the_edge_of_user_space_stays_inside() {
     let Some(host) = host() else { return };
     let mut vm = machine(&host, &SYSCALL);
