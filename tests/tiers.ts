@@ -40,6 +40,7 @@ export const GATE_FILES = [
   'tests/packages',
   'tests/router/reload_growth_test.ts',
   'tests/sandbox/swap_test.ts',
+  'tests/sandbox/swap_test.ts',
   'tests/site/browser_test.ts',
   'tests/site/isolation_test.ts',
 ] as const
