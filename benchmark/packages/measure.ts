@@ -176,25 +176,28 @@ async function measurePackage(name: string, rounds: number, ms: number): Promise
   }
   const plain = await startPlain(name, chosen)
   const seen: Record<'plain' | keyof typeof isolated, number[][]> = { plain: [], warm: [], unasked: [] }
-  for (let round = -1; round < rounds; round++) {
-    const { micros, answers } = await plain.measure(ms)
-    for (const kind of ['warm', 'unasked'] as const) {
-      const own = isolated[kind].answers
-      const wrong = own.findIndex((answer, index) => answer !== answers[index])
-      if (wrong !== -1) {
-        throw new Error(
-          `Cannot measure ${name}, input ${wrong}: its answer is not the plain one's (${kind}): ${
-            own[wrong]
-          }`,
-        )
+  try {
+    for (let round = -1; round < rounds; round++) {
+      const { micros, answers } = await plain.measure(ms)
+      for (const kind of ['warm', 'unasked'] as const) {
+        const own = isolated[kind].answers
+        const wrong = own.findIndex((answer, index) => answer !== answers[index])
+        if (wrong !== -1) {
+          throw new Error(
+            `Cannot measure ${name}, input ${wrong}: its answer is not the plain one's (${kind}): ${
+              own[wrong]
+            }`,
+          )
+        }
+        const times = time(isolated[kind], ms)
+        // The first round fills caches.
+        if (round !== -1) seen[kind].push(times)
       }
-      const times = time(isolated[kind], ms)
-      // The first round fills caches.
-      if (round !== -1) seen[kind].push(times)
+      if (round !== -1) seen.plain.push([...micros])
     }
-    if (round !== -1) seen.plain.push([...micros])
+  } finally {
+    await plain.close()
   }
-  await plain.close()
   return { name, ...seen, ready: { warm: isolated.warm.ready, unasked: isolated.unasked.ready } }
 }
 

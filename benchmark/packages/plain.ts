@@ -19,6 +19,7 @@ export interface PlainTimes {
 }
 
 const WARM_UP_MS = 2000
+
 type Call = (request: Request) => Response | Promise<Response>
 
 /** What a route file exports as a function of a request. */
