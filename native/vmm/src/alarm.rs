@@ -120,6 +120,11 @@ impl Alarm {
         self.bell.immediate_exit.store(ptr::null_mut(), Ordering::Release);
     }
 
+    /// The next entry is stopped as if the signal came again: something else than the kick counted at this one.
+    pub(crate) fn put_off(&self) {
+        self.bell.rung.store(true, Ordering::Release);
+    }
+
     /// The signal came and no entry has looked yet.
     #[cfg(test)]
     pub(crate) fn has_rung(&self) -> bool {

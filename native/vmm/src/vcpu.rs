@@ -263,7 +263,10 @@ impl Vcpu {
                     let exit = match self.kicked(memory, &entered)? {
                         Kick::Before => return Ok((Exit::Kicked, flush)),
                         Kick::Program => Exit::Kicked,
-                        Kick::Trap(exception) => Exit::Exception(exception),
+                        Kick::Trap(exception) => {
+                            alarm.put_off();
+                            Exit::Exception(exception)
+                        }
                     };
                     self.vectors = Vectors::Loaded;
                     return Ok((exit, flush));

@@ -224,11 +224,14 @@ fn kick_between_traps_loses_none() {
     let (mut traps, mut kicks) = (0u64, 0u64);
     let mut alarm = Alarm::new().unwrap();
     let (mut after, end) = (37_000, monotonic_ns() + 180 * SECOND);
-    while (traps < 400 || kicks < 20) && monotonic_ns() < end {
-        // The kick comes at another point of the way each time.
-        alarm
-            .set(Some(monotonic_ns() + after + (traps + kicks) % 64 * 500))
-            .unwrap();
+    let mut due = 0;
+    while (traps < 400 || kicks < 400) && monotonic_ns() < end {
+        // One kick a deadline, at another point of the way each time.
+        if due == 0 {
+            due = monotonic_ns() + after + (traps + kicks) % 64 * 500;
+            alarm.set(Some(due)).unwrap();
+        }
+        assert!(monotonic_ns() < due + 10 * SECOND, "lost the kick after {kicks}");
         match vm.run(&mut alarm).unwrap() {
             Exit::Exception(e) => {
                 traps += 1;
@@ -243,13 +246,13 @@ fn kick_between_traps_loses_none() {
                 );
             }
             Exit::Kicked => {
-                kicks += 1;
+                (kicks, due) = (kicks + 1, 0);
                 after += if kicks > 4 * traps { after / 8 } else { 0 };
             }
             other => panic!("{other:?}"),
         }
     }
-    assert!(traps >= 400 && kicks >= 20, "{traps} traps, {kicks} kicks");
+    assert!(traps >= 400 && kicks >= 400, "{traps} traps, {kicks} kicks");
 }
 
 #[test]
