@@ -17,8 +17,8 @@ import {
 } from './errors.ts'
 import type { ResolvedLimits } from './limits.ts'
 import { cleanStack } from './stack.ts'
-import { decodeValue } from './values/decode.ts'
-import { RAW_MARK, ValueError } from './values/format.ts'
+import { decodeValue } from '../values/decode.ts'
+import { RAW_MARK, ValueError } from '../values/format.ts'
 
 /** What a run left beside its answer. */
 export interface Remains {

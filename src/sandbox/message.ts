@@ -1,4 +1,4 @@
-/** What the host asks a machine that waits for code, as a value of `values/format.ts`; the answer is one too, or a response. */
+/** What the host asks a machine that waits for code, as a value of `src/values/format.ts`; the answer is one too, or a response. */
 
 /** What a module is made of. `data` are bytes, `wasm` bytes that are compiled. */
 export type ModuleKind = 'js' | 'ts' | 'json' | 'text' | 'data' | 'wasm'

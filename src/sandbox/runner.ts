@@ -22,7 +22,7 @@ import { createSeed, encodeRequest } from '../isolate/wire/request_frame.ts'
 import { createStackMapper } from '../isolate/plan/stack.ts'
 import type { Warmup } from '../isolate/warm/warmup.ts'
 import { type Call, CALL_HANDLER, FETCH_HANDLER, type FetchCall, type GuestProgram } from './message.ts'
-import { encodeValue, joinMessage } from './values/encode.ts'
+import { encodeValue, joinMessage } from '../values/encode.ts'
 
 /** What a runner is made for. */
 export interface RunnerKind {

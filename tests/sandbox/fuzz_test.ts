@@ -1,7 +1,7 @@
 import { assertEquals } from '@std/assert'
-import { decodeValue } from '../../src/sandbox/values/decode.ts'
-import { encodeValue, joinMessage } from '../../src/sandbox/values/encode.ts'
-import { ValueError } from '../../src/sandbox/values/format.ts'
+import { decodeValue } from '../../src/values/decode.ts'
+import { encodeValue, joinMessage } from '../../src/values/encode.ts'
+import { ValueError } from '../../src/values/format.ts'
 import { cleanStack } from '../../src/sandbox/stack.ts'
 import { isQuick } from '../tiers.ts'
 

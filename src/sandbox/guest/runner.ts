@@ -3,8 +3,8 @@
  * reset ends that with everything else, so all that is used behind it was taken before.
  */
 import type { Call, CallAnswer, FetchCall, GuestProgram } from '../message.ts'
-import { decodeValue } from '../values/decode.ts'
-import { encodeValue, joinMessage } from '../values/encode.ts'
+import { decodeValue } from '../../values/decode.ts'
+import { encodeValue, joinMessage } from '../../values/encode.ts'
 import type { Evaluate, Namespace } from './engine.ts'
 
 /** The part of the guest's context that is used here. */

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertInstanceOf, assertStrictEquals, assertThrows } from '@std/assert'
-import { decodeValue } from '../../src/sandbox/values/decode.ts'
-import { encodeValue, joinMessage } from '../../src/sandbox/values/encode.ts'
-import { MAX_ERRORS, MAX_HASHED, ValueError } from '../../src/sandbox/values/format.ts'
+import { decodeValue } from '../../src/values/decode.ts'
+import { encodeValue, joinMessage } from '../../src/values/encode.ts'
+import { MAX_ERRORS, MAX_HASHED, ValueError } from '../../src/values/format.ts'
 
 function pass<T>(value: T): T {
   return decodeValue(joinMessage(encodeValue(value, { stacks: true }))) as T
