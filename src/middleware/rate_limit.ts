@@ -4,6 +4,7 @@ import { HttpError } from '../errors/http_error.ts'
 import { presetHeader } from './headers.ts'
 import { checkFactoryOptions } from './factory_options.ts'
 import { callback, flag, integer, type OptionRules, text } from '../options/rule.ts'
+import { BUCKET_STORE_RULE, type RateLimitStore, takeStored } from './stored_buckets.ts'
 import { createBuckets, takeToken } from './token_buckets.ts'
 
 /** Options of {@linkcode rateLimit}. */
@@ -20,6 +21,8 @@ export interface RateLimitOptions {
   readonly headers?: boolean
   /** What a refused client reads. Default `Too many requests`. */
   readonly message?: string
+  /** Keeps the counts, also of other processes: `kv('limits/')`. Default: this process's memory. */
+  readonly store?: RateLimitStore
 }
 
 const RULES: OptionRules<RateLimitOptions> = {
@@ -29,22 +32,25 @@ const RULES: OptionRules<RateLimitOptions> = {
   maxKeys: integer(1, 10_000_000),
   headers: flag(),
   message: text(),
+  store: BUCKET_STORE_RULE,
 }
 
 /**
  * Lets each client make `limit` requests at once and as many in every window (a token bucket); 429 with Retry-After to
- * what is more. Counts in this process's memory.
+ * what is more. Counts in this process's memory, or in a store.
  */
 export function rateLimit(options: RateLimitOptions = {}): Middleware {
   checkFactoryOptions(rateLimit, options, RULES)
   const { limit = 100, windowMs = 60_000, maxKeys = 10_000, headers = true } = options
-  const { key = addressKey, message = 'Too many requests' } = options
+  const { key = addressKey, message = 'Too many requests', store } = options
   const buckets = createBuckets(limit, windowMs, maxKeys)
   const policy = `"default";q=${limit};w=${toSeconds(windowMs)}`
   return async function rateLimit(ctx, next) {
     const name = await key(ctx)
     if (name === undefined) return next()
-    const { allowed, remaining, resetMs, retryMs } = takeToken(buckets, name, performance.now())
+    const { allowed, remaining, resetMs, retryMs } = store === undefined
+      ? takeToken(buckets, name, performance.now())
+      : await takeStored(store, buckets, name, Date.now())
     if (headers) {
       const reset = toSeconds(resetMs)
       presetHeader(ctx, 'ratelimit-policy', policy)

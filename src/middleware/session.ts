@@ -8,6 +8,7 @@ import { token } from './token.ts'
 import { type Secret, SECRET_RULE, toSigningKeys } from './secrets.ts'
 import { readSession, VALUE_OVERHEAD, writeSession } from './session_cookie.ts'
 import { type SessionPayload, SignedSessionSlot } from './session_slot.ts'
+import { endStored, findStored, keepStored, type SessionStore, STORE_RULE, STORED } from './session_store.ts'
 
 /** Options of {@linkcode session}. */
 export interface SessionOptions {
@@ -29,6 +30,8 @@ export interface SessionOptions {
   readonly path?: string
   /** Default: the host alone. */
   readonly domain?: string
+  /** Keeps the data, and the cookie the id alone: `kv('sessions/')`. Default: the cookie keeps it. */
+  readonly store?: SessionStore
 }
 
 const RULES: OptionRules<SessionOptions> = {
@@ -41,17 +44,18 @@ const RULES: OptionRules<SessionOptions> = {
   sameSite: oneOf('Strict', 'Lax', 'None'),
   path: { wanted: 'a path that begins with "/"', check: (value) => isPath(value) ? undefined : TypeError },
   domain: text('a domain name'),
+  store: STORE_RULE,
 }
 
 /**
- * Keeps a visitor's data in a signed cookie: readable by its owner, changeable by nobody. Read it by `ctx.get.session()`,
+ * Keeps a visitor's data in a signed cookie: readable by its owner, changeable by nobody; or in a store, which several servers may share. Read it by `ctx.get.session()`,
  * replace it by `ctx.set.session(data)`, end it by `ctx.set.session(null)`. A cookie that was tampered with or is expired
  * gives no session, is deleted, and emits `session:invalid`.
  */
 export function session(options: SessionOptions): Middleware {
   checkFactoryOptions(session, options, RULES)
   const { cookieSecret, cookieName = 'session', maxAge = 86_400, rolling = false } = options
-  const { secure = true, httpOnly = true, sameSite = 'Lax', path = '/', domain } = options
+  const { secure = true, httpOnly = true, sameSite = 'Lax', path = '/', domain, store } = options
   if (sameSite === 'None' && !secure) {
     throw optionError(
       'make session',
@@ -63,17 +67,21 @@ export function session(options: SessionOptions): Middleware {
   checkCookiePrefix('session', cookieName, { secure, path, domain })
   const keys = toSigningKeys(cookieSecret)
   const attributes: CookieOptions = { secure, httpOnly, sameSite, path, domain }
-  const overhead = cookieName.length + 1 + VALUE_OVERHEAD
+  const overhead = store === undefined ? cookieName.length + 1 + VALUE_OVERHEAD : null
 
   return async function session(ctx, next) {
     const cookie = ctx.get.cookie(cookieName)
     const found = cookie === undefined ? undefined : await readSession(keys, cookieName, cookie, nowSeconds())
     if (found !== undefined && 'fault' in found) report(ctx, found.fault)
-    const payload = found !== undefined && 'payload' in found ? found.payload : null
+    const signed = found !== undefined && 'payload' in found ? found.payload : null
+    const payload = store === undefined || signed === null ? signed : await findStored(store, signed)
     const slot = new SignedSessionSlot(payload, overhead)
     attachSession(ctx, slot)
     const response = await next()
     if (response.status === 101) return response
+    if (store !== undefined && payload !== null && slot.id !== payload.id) {
+      await endStored(store, payload.id)
+    }
     if (slot.data === null) {
       if (cookie !== undefined) ctx.set.cookie(cookieName, null, attributes)
     } else {
@@ -87,7 +95,9 @@ export function session(options: SessionOptions): Middleware {
     const now = nowSeconds()
     const renewed = slot.changed || rolling || payload === null
     const expires = renewed ? now + maxAge : payload.expires
-    const value = await writeSession(keys, cookieName, slot.id!, expires, slot.json)
+    if (store !== undefined) await keepStored(store, slot.id!, slot.json, expires - now)
+    const json = store === undefined ? slot.json : STORED
+    const value = await writeSession(keys, cookieName, slot.id!, expires, json)
     ctx.set.cookie(cookieName, value, { ...attributes, maxAge: expires - now })
   }
 

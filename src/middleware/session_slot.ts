@@ -4,6 +4,9 @@ import { randomText } from './secrets.ts'
 /** Most bytes of a cookie's name and value together that every browser keeps (RFC 6265bis, section 5.5). */
 export const MAX_COOKIE_BYTES = 4096
 
+/** Most bytes of JSON that a session keeps in a store. */
+export const MAX_STORED_BYTES = 1 << 18
+
 /** What a session cookie carries. */
 export interface SessionPayload {
   /** Names the session for as long as it lives; a CSRF token is bound to it. */
@@ -19,14 +22,14 @@ export interface SessionPayload {
  */
 export class SignedSessionSlot implements SessionSlot {
   changed = false
-  readonly #overhead: number
+  readonly #overhead: number | null
   #data: object | null
   #json: string | null = null
   #id: string | null
   #nextId: string | null = null
 
-  /** `overhead`: bytes of the cookie that are not data. */
-  constructor(payload: SessionPayload | null, overhead: number) {
+  /** `overhead`: bytes of the cookie that are not data; null: the data lies in a store. */
+  constructor(payload: SessionPayload | null, overhead: number | null) {
     this.#overhead = overhead
     this.#data = payload?.data ?? null
     this.#id = payload?.id ?? null
@@ -53,12 +56,7 @@ export class SignedSessionSlot implements SessionSlot {
         `Cannot set the session: the data is ${typeof data}, want an object that has a JSON form`,
       )
     }
-    const bytes = this.#overhead + base64Length(new TextEncoder().encode(json).length)
-    if (bytes > MAX_COOKIE_BYTES) {
-      throw new RangeError(
-        `Cannot set the session: its cookie has ${bytes} bytes, want at most ${MAX_COOKIE_BYTES}; keep large data in a store and its key in the session`,
-      )
-    }
+    checkSize(new TextEncoder().encode(json).length, this.#overhead)
     this.#data = data
     this.#json = json
     this.#id ??= this.nextId
@@ -83,6 +81,21 @@ export class SignedSessionSlot implements SessionSlot {
 function toJson(data: object): string | undefined {
   const json: string | undefined = JSON.stringify(data)
   return json !== undefined && /^[{[]/.test(json) ? json : undefined
+}
+
+function checkSize(jsonBytes: number, overhead: number | null): void {
+  if (overhead === null) {
+    if (jsonBytes <= MAX_STORED_BYTES) return
+    throw new RangeError(
+      `Cannot set the session: its data has ${jsonBytes} bytes, want at most ${MAX_STORED_BYTES}`,
+    )
+  }
+  const bytes = overhead + base64Length(jsonBytes)
+  if (bytes > MAX_COOKIE_BYTES) {
+    throw new RangeError(
+      `Cannot set the session: its cookie has ${bytes} bytes, want at most ${MAX_COOKIE_BYTES}; keep large data in a store: session({ store })`,
+    )
+  }
 }
 
 function base64Length(bytes: number): number {

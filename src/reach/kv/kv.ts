@@ -1,0 +1,87 @@
+/** `kv(prefix)`: keys and values as a binding, and as a store for the framework's own middleware. */
+import { checkOptions } from '../../options/check.ts'
+import { integer, type OptionRules, rule, text } from '../../options/rule.ts'
+import { checkExpiry, checkKey, checkList, checkStep, fromStored, toStored } from './rules.ts'
+import { SqliteStore } from './sqlite.ts'
+import type { Kv, KvBackend, KvRules } from './store.ts'
+
+/** Options of {@linkcode kv}. */
+export interface KvOptions {
+  /** File of SQLite; those of one path share it. Default `mayfly.kv.sqlite` in the working directory. */
+  readonly path?: string
+  /** What keeps the keys instead: one that was opened by itself. */
+  readonly store?: KvBackend
+  /** Keys of this prefix. Default 100 000. */
+  readonly maxKeys?: number
+  /** Bytes of its keys and values. Default 64 MiB. */
+  readonly maxBytes?: number
+}
+
+const RULES: OptionRules<KvOptions> = {
+  path: text('a path'),
+  store: rule('a store', (value) => typeof value === 'object' && value !== null),
+  maxKeys: integer(1),
+  maxBytes: integer(1),
+}
+
+const DEFAULT_PATH = 'mayfly.kv.sqlite'
+/** Files that are open; they end with the process. */
+const open = new Map<string, SqliteStore>()
+
+/**
+ * Keys and values of a prefix, apart from those of all others: also of `a/` and `a/b/`. Nothing is opened before the first use. Throws
+ * `TypeError` or `RangeError` for what is no prefix or option.
+ */
+export function kv(prefix: string, options: KvOptions = {}): Kv {
+  checkKey('make kv', prefix)
+  checkOptions('make kv', options, RULES)
+  const { path = DEFAULT_PATH, store, maxKeys = 100_000, maxBytes = 64 << 20 } = options
+  if (store !== undefined && options.path !== undefined) {
+    throw new TypeError('Cannot make kv: store and path are both given, want one')
+  }
+  const rules: KvRules = { maxKeys, maxBytes }
+  const backend = () => store ?? openFile(path)
+  return {
+    async get(key) {
+      return fromStored(await backend().get(prefix, checkKey('get a key', key), Date.now()))
+    },
+    async set(key, value, options) {
+      const now = Date.now()
+      const expires = checkExpiry('set a key', options, now)
+      const stored = toStored('set a key', value)
+      await backend().set(prefix, checkKey('set a key', key), stored, expires, rules, now)
+    },
+    async delete(key) {
+      return await backend().delete(prefix, checkKey('delete a key', key), Date.now())
+    },
+    async list(options) {
+      const { prefix: start, cursor, limit } = checkList(options)
+      const keys = await backend().list(prefix, start, cursor, limit + 1, Date.now())
+      const more = keys.length > limit
+      if (more) keys.pop()
+      return { keys, cursor: more ? keys.at(-1)! : null }
+    },
+    async compareAndSet(key, expected, value, options) {
+      const attempt = 'compare and set'
+      const now = Date.now()
+      const [old, next] = [expected, value].map((side) =>
+        side === undefined ? undefined : toStored(attempt, side)
+      )
+      const expires = checkExpiry(attempt, options, now)
+      return await backend().compareAndSet(prefix, checkKey(attempt, key), old, next, expires, rules, now)
+    },
+    async increment(key, by = 1, options) {
+      const now = Date.now()
+      const expires = checkExpiry('increment', options, now)
+      return await backend().increment(prefix, checkKey('increment', key), checkStep(by), expires, rules, now)
+    },
+  }
+}
+
+function openFile(path: string): SqliteStore {
+  const known = open.get(path)
+  if (known !== undefined) return known
+  const made = new SqliteStore(path)
+  open.set(path, made)
+  return made
+}

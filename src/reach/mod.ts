@@ -1,0 +1,13 @@
+/** What isolated code may ask of the host. */
+export { kv, type KvOptions } from './kv/kv.ts'
+export { SqliteStore } from './kv/sqlite.ts'
+export {
+  type Kv,
+  type KvBackend,
+  KvError,
+  type KvList,
+  type KvListOptions,
+  type KvRules,
+  type KvSetOptions,
+  type Stored,
+} from './kv/store.ts'
