@@ -1,7 +1,7 @@
 //! The vDSO: a shared object of one page that every program finds in memory, with the clock functions of `vdso.S`.
 //!
-//! The image is built here, field by field. glibc ignores a vDSO that has more than one PT_LOAD or one that is not at address 0; without
-//! symbol versions, every libc takes the symbols as they are.
+//! The image is built here, field by field. glibc ignores a vDSO that has more than one PT_LOAD or one that is not at address 0. The symbols
+//! have Linux's version: Go follows the table of versions without asking whether there is one.
 
 use crate::machine::PAGE;
 
@@ -12,6 +12,10 @@ pub const IMAGE: u64 = CLOCK_PAGE + PAGE;
 
 const HEADERS: usize = 64 + 2 * 56;
 const CODE: usize = 0x400;
+const SONAME: &str = "linux-vdso.so.1";
+/// Bytes of a version's definition, and of the entry behind it that has its name.
+const DEFINITION: u32 = 20;
+const DEFINITION_NAME: u32 = 8;
 
 /// The bytes of `vdso.S`; a test compares them with what the assembler makes of it.
 #[rustfmt::skip]
@@ -47,6 +51,24 @@ const FUNCTIONS: [(&str, u64); 4] = [
     ("__vdso_getcpu", 0xd0),
 ];
 
+/// The version of all functions.
+const VERSION: &str = "LINUX_2.6";
+/// Its index; 1 is the object itself.
+const VERSION_INDEX: u16 = 2;
+
+/// The hash of a name as ELF has it.
+fn elf_hash(name: &str) -> u32 {
+    name.bytes().fold(0, |hash: u32, byte| {
+        let sum = (hash << 4).wrapping_add(byte.into());
+        let high = sum & 0xf000_0000;
+        (sum ^ high >> 24) & !high
+    })
+}
+
+fn words16(image: &mut Vec<u8>, words: &[u16]) {
+    words.iter().for_each(|word| image.extend(word.to_le_bytes()));
+}
+
 fn words64(image: &mut Vec<u8>, words: &[u64]) {
     words.iter().for_each(|word| image.extend(word.to_le_bytes()));
 }
@@ -55,7 +77,7 @@ fn words32(image: &mut Vec<u8>, words: &[u32]) {
     words.iter().for_each(|word| image.extend(word.to_le_bytes()));
 }
 
-/// The image: headers, symbols, strings, hash table, dynamic section, code. Less than a page.
+/// The image: headers, symbols, strings, hash table, versions, dynamic section, code. Less than a page.
 #[must_use]
 pub fn image() -> Vec<u8> {
     let mut strings = vec![0_u8];
@@ -65,13 +87,16 @@ pub fn image() -> Vec<u8> {
         strings.push(0);
         at
     };
-    let soname = name("linux-vdso.so.1");
+    let soname = name(SONAME);
     let names = FUNCTIONS.map(|(function, _)| name(function));
+    let version = name(VERSION);
 
     let symbols_at = HEADERS;
     let strings_at = symbols_at + 24 * (FUNCTIONS.len() + 1);
     let hash_at = (strings_at + strings.len()).next_multiple_of(8);
-    let dynamic_at = (hash_at + 4 * (2 + 1 + 1 + FUNCTIONS.len())).next_multiple_of(8);
+    let definitions_at = hash_at + 4 * (2 + 1 + 1 + FUNCTIONS.len());
+    let indexes_at = definitions_at + 2 * (DEFINITION + DEFINITION_NAME) as usize;
+    let dynamic_at = (indexes_at + 2 * (FUNCTIONS.len() + 1)).next_multiple_of(8);
     let dynamic = [
         [14, soname],
         [4, hash_at as u64],
@@ -79,6 +104,9 @@ pub fn image() -> Vec<u8> {
         [6, symbols_at as u64],
         [10, strings.len() as u64],
         [11, 24],
+        [0x6fff_fff0, indexes_at as u64],
+        [0x6fff_fffc, definitions_at as u64],
+        [0x6fff_fffd, 2],
         [0, 0],
     ];
     let end = (CODE + CODE_BYTES.len()) as u64;
@@ -106,6 +134,15 @@ pub fn image() -> Vec<u8> {
     let count = FUNCTIONS.len() as u32;
     words32(&mut image, &[1, count + 1, 1, 0]);
     words32(&mut image, &[2, 3, 4, 0]);
+    // The object's own definition (flag 1), then the functions'.
+    let own = (1, 1, SONAME, soname, DEFINITION + DEFINITION_NAME);
+    for (flags, index, text, name, next) in [own, (0, VERSION_INDEX, VERSION, version, 0)] {
+        words16(&mut image, &[1, flags, index, 1]);
+        words32(&mut image, &[elf_hash(text), DEFINITION, next]);
+        words32(&mut image, &[name as u32, 0]);
+    }
+    words16(&mut image, &[0]);
+    words16(&mut image, &[VERSION_INDEX; FUNCTIONS.len()]);
     image.resize(dynamic_at, 0);
     words64(&mut image, dynamic.as_flattened());
     debug_assert!(image.len() <= CODE);
@@ -126,6 +163,51 @@ mod tests {
         assert!(program.relocatable);
         assert_eq!((program.segments.len(), program.segments[0].address), (1, 0));
         assert_eq!(image[CODE..CODE + 4], [0x4c, 0x8d, 0x05, 0xf9]);
+    }
+
+    fn word(image: &[u8], at: usize, bytes: usize) -> usize {
+        let mut word = [0; 8];
+        word[..bytes].copy_from_slice(&image[at..at + bytes]);
+        u64::from_le_bytes(word) as usize
+    }
+
+    fn text(image: &[u8], at: usize) -> &str {
+        let rest = &image[at..];
+        let end = rest.iter().position(|&byte| byte == 0).expect("an end");
+        std::str::from_utf8(&rest[..end]).expect("a name")
+    }
+
+    /// As Go's runtime looks for its functions (`vdsoFindVersion`): through the definitions, without asking whether there are any.
+    #[test]
+    fn every_function_has_the_version_of_linux() {
+        let image = image();
+        let at = word(&image, 64 + 56 + 8, 8);
+        let entry = |tag: usize| {
+            (0..16)
+                .map(|i| at + i * 16)
+                .find(|&at| word(&image, at, 8) == tag)
+                .map(|at| word(&image, at + 8, 8))
+        };
+        let strings = entry(5).expect("strings");
+        let mut definition = entry(0x6fff_fffc).expect("definitions of versions");
+        let index = loop {
+            let name = definition + word(&image, definition + 12, 4);
+            let is_own = word(&image, definition + 2, 2) & 1 != 0;
+            let hash = word(&image, definition + 8, 4);
+            let found = text(&image, strings + word(&image, name, 4));
+            if !is_own && (hash, found) == (0x3ae_75f6, "LINUX_2.6") {
+                break word(&image, definition + 4, 2);
+            }
+            let next = word(&image, definition + 16, 4);
+            assert!(next != 0, "the definitions end before LINUX_2.6");
+            definition += next;
+        };
+        let indexes = entry(0x6fff_fff0).expect("versions of symbols");
+        let symbols = entry(6).expect("symbols");
+        for (at, (name, _)) in (1..).zip(FUNCTIONS) {
+            assert_eq!(word(&image, indexes + 2 * at, 2), index, "{name}");
+            assert_eq!(text(&image, strings + word(&image, symbols + 24 * at, 4)), name);
+        }
     }
 
     #[test]
