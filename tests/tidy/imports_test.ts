@@ -27,7 +27,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   static: ['context', 'errors', 'options'],
   isolate: ['context', 'errors', 'events', 'compiler', 'options'],
   sandbox: ['compiler', 'context', 'errors', 'events', 'isolate', 'options', 'values'],
-  reach: ['errors', 'options', 'values'],
+  reach: ['context', 'options', 'values'],
   context: ['errors', 'events'],
   worker: ['context', 'errors', 'events', 'options'],
   router: ['compiler', 'text'],
