@@ -39,7 +39,7 @@ export const GATE_FILES = [
   'tests/isolated/unloadable_test.ts',
   'tests/packages',
   'tests/router/reload_growth_test.ts',
-  'tests/sandbox/swap_test.ts',
+  'tests/sandbox/parallel_test.ts',
   'tests/sandbox/swap_test.ts',
   'tests/site/browser_test.ts',
   'tests/site/isolation_test.ts',

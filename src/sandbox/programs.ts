@@ -19,6 +19,7 @@ import type { Running, SandboxMachines } from './machines.ts'
 import { type Call, CALL_HANDLER, FETCH_HANDLER } from './message.ts'
 import type { ResolvedSandboxOptions } from './options.ts'
 import { planLoaded, toCallFrame, toFetchFrame } from './runner.ts'
+import { encodeValue, joinMessage } from '../values/encode.ts'
 import { type CallShape, Shapes } from './shapes.ts'
 
 /** Gives a program when it is needed: at the first call, and again after it was forgotten. */
@@ -255,7 +256,13 @@ export class Programs {
     const { code, limits, shapes } = await this.load(version)
     const kind = { options: limits.options, typed: code.typed }
     const warmup = toWarmup(shapes.all, code)
-    const plan = await planLoaded(version.name ?? 'a program', kind, code.program, warmup)
+    const plan = await planLoaded(
+      version.name ?? 'a program',
+      kind,
+      code.program,
+      warmup,
+      ownerOf(version, code),
+    )
     const running = await this.#machines.boot(plan)
     const failed = failureOf(running)
     if (failed !== null || isOver()) {
@@ -294,6 +301,12 @@ function failureOf({ booted }: Running): string | null {
   const limits = { header: HEADER_MAX, body: HEADER_MAX }
   const [first] = decodeDescription(booted.description, limits).handlers
   return first?.error === undefined ? null : toPrintable(first.error.message)
+}
+
+/** Whose snapshot it is: that of a name with this environment; one without a name is nobody else's. */
+function ownerOf({ name }: Version, { env }: CheckedCode): string {
+  if (name === undefined) return crypto.randomUUID()
+  return JSON.stringify([name, joinMessage(encodeValue(env, { stacks: false })).toBase64()])
 }
 
 function toWarmup(shapes: readonly CallShape[], { env }: CheckedCode): Warmup[] {

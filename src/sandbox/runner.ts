@@ -41,17 +41,21 @@ const texts = new Map<string, Promise<string>>()
 /** A machine that waits for code. Rejects where Mayfly's own modules cannot be bundled. */
 export async function planRunner(kind: RunnerKind): Promise<Program> {
   const options = { ...kind.options, timeoutMs: WARMUP_MS }
-  return await toProgram('the sandbox', { ...kind, options }, null, warmRunner(kind))
+  return await toProgram('the sandbox', { ...kind, options }, null, warmRunner(kind), '')
 }
 
-/** A machine that has a program. `warmup` are calls that it had, as {@linkcode toCallFrame} makes them. */
+/**
+ * A machine that has a program. `warmup` are calls that it had, as {@linkcode toCallFrame} makes them. Isolates of the process share those
+ * of equal code and `owner`: what a warm-up leaves in memory is one owner's.
+ */
 export async function planLoaded(
   name: string,
   kind: RunnerKind,
   program: GuestProgram,
   warmup: readonly Warmup[],
+  owner: string,
 ): Promise<Program> {
-  return await toProgram(name, kind, program, warmup)
+  return await toProgram(name, kind, program, warmup, owner)
 }
 
 async function toProgram(
@@ -59,13 +63,14 @@ async function toProgram(
   kind: RunnerKind,
   program: GuestProgram | null,
   warmup: readonly Warmup[],
+  owner: string,
 ): Promise<Program> {
   const { options } = kind
   const text = fill(await readText(kind), options, program)
   const code = new TextEncoder().encode(text)
   const runtime = await bundleRuntime(options.runtime)
   const digest = new Uint8Array(
-    await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text + JSON.stringify(options))),
+    await crypto.subtle.digest('SHA-256', new TextEncoder().encode(JSON.stringify([owner, options]) + text)),
   )
   const hash = digest.toHex()
   const route: IsolatedRoute = { file: name, path: name, pattern: '/', methods: [], mount: false }

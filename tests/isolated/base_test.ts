@@ -95,9 +95,8 @@ function suite(runtime: Runtime): void {
           assertEquals([told.name, told.count], [name, 1])
           const former = before.get(name)
           before.set(name, told)
-          if (former !== undefined && name !== 'p1') {
-            assertEquals(told.drawn.filter((value) => former.drawn.includes(value)), [], 'it was loaded anew')
-          }
+          // Isolates that share the pool load at different times, and are to see one program.
+          if (former !== undefined) assertEquals(told.drawn.slice(0, 2), former.drawn.slice(0, 2))
         }
         const at = await Promise.all(['p1', 'p2', 'p3', 'p2', 'p1'].map((name) => site.ask(`/${name}`)))
         assertEquals(at.map(({ status }) => status), [200, 200, 200, 200, 200])

@@ -1,8 +1,8 @@
 //! The C ABI between Deno and the pool. `src/isolate/ffi/symbols.ts` is its other side.
 //!
 //! ```text
-//! mayfly_program_boot ── mayfly_program_wait ──> program handle
-//! mayfly_pool_start ──> pool handle
+//! mayfly_program_boot ── mayfly_program_wait ──> program handle       one with a key is shared by all isolates that name it
+//! mayfly_pool_start ──> pool handle                                   the same: each isolate hears of its own requests
 //!    mayfly_submit (never blocks) ──> ticket ... mayfly_wait (blocks, one at a time) ──> tickets that are done
 //!    mayfly_ask: both, for an answer that comes soon
 //!    mayfly_read, mayfly_take; mayfly_resets
@@ -15,9 +15,11 @@
 mod abi;
 mod doctor;
 mod layout;
+mod members;
 mod pool;
 mod program;
 mod registry;
+mod shares;
 mod spec;
 mod tickets;
 mod warmup;
@@ -29,13 +31,15 @@ use mayfly_pool::{WarmupRequest, time_request};
 
 use abi::{Fault, Status, bytes_in, bytes_out, count, exports, fault};
 use layout::{CHECK, Completion, FLOW_SHIFT, KEEP, Part, Pointers, Reset};
-use pool::{Request, TicketPool};
+use members::Member;
+use pool::Request;
 use program::BootedProgram;
 use registry::Registry;
+use shares::shares;
 use spec::Start;
 
 static PROGRAMS: Registry<BootedProgram> = Registry::new("program");
-static POOLS: Registry<TicketPool> = Registry::new("pool");
+static POOLS: Registry<Member> = Registry::new("pool");
 
 exports! {
     /// The library's version.
@@ -67,15 +71,25 @@ exports! {
         unsafe { bytes_out(doctor::report().as_bytes(), text, capacity) }
     }
 
-    /// Begins to boot a program from its description and gives its handle at once.
-    fn mayfly_program_boot(description: *const u8, length: u32) {
+    /// Begins to boot a program from its description and gives its handle at once. With a key it is that of a program that was booted
+    /// with the same one, if there is one that has not failed; each holder frees it once.
+    fn mayfly_program_boot(description: *const u8, length: u32, key: *const u8, key_length: u32) {
         // SAFETY: the caller's promise.
-        let description = spec::decode(unsafe { bytes_in(description, length)? })?;
-        let base = match &description.start {
-            Start::Boot(_) => None,
-            Start::Load(base, _) => Some(PROGRAMS.get(*base)?.program()?),
+        let (description, key) = unsafe { (bytes_in(description, length)?, bytes_in(key, key_length)?) };
+        let description = spec::decode(description)?;
+        let boot = || {
+            let base = match &description.start {
+                Start::Boot(_) => None,
+                Start::Load(base, _) => Some(PROGRAMS.get(*base)?.program()?),
+            };
+            PROGRAMS.add(BootedProgram::boot(description, base)?)
         };
-        PROGRAMS.add(BootedProgram::boot(description, base)?)
+        if key.is_empty() {
+            boot()
+        } else {
+            let sound = |handle| PROGRAMS.get(handle).is_ok_and(|program| !program.has_failed());
+            shares().hold(key, sound, boot)
+        }
     }
 
     /// Waits until a program has booted. Blocks.
@@ -85,9 +99,15 @@ exports! {
         Ok(0)
     }
 
-    /// Ends a boot before its next warm-up request; who waits for it learns that it is closed. Does nothing to one that is over.
+    /// Ends a boot before its next warm-up request; who waits for it learns that it is closed. Does nothing to one that is over, or that
+    /// others wait for too.
     fn mayfly_program_call_off(program: i32) {
-        PROGRAMS.get(program)?.call_off();
+        let booted = PROGRAMS.get(program)?;
+        let mut shares = shares();
+        if !shares.has_others(program) {
+            shares.hide(program);
+            booted.call_off();
+        }
         Ok(0)
     }
 
@@ -131,15 +151,40 @@ exports! {
         Ok(count(runs.len()))
     }
 
-    /// Forgets a program; its memory goes with its last machine and request. A second time does nothing.
+    /// Forgets a program once its last holder has called this; its memory goes with its last machine and request. Once more does
+    /// nothing.
     fn mayfly_program_free(program: i32) {
-        PROGRAMS.remove(program)?;
+        let (was_shared, is_last) = shares().let_go(program);
+        if is_last
+            && let Some(booted) = PROGRAMS.remove(program)?
+            && was_shared
+            && let Ok(program) = booted.program()
+        {
+            // Two that let go at once have each left the machines to the other.
+            for pool in POOLS.all() {
+                pool.pool().retire(program.id());
+            }
+        }
         Ok(0)
     }
 
-    /// Starts worker threads and gives the pool's handle.
-    fn mayfly_pool_start(workers: u32, queue: u32) {
-        POOLS.add(Arc::new(TicketPool::start(workers, queue)?))
+    /// Starts worker threads and gives the pool's handle. With a key it is one more handle of the pool of that key and these sizes, if
+    /// there is one: the threads, the queue and the programs' machines are the same, tickets and completions are each handle's own.
+    fn mayfly_pool_start(workers: u32, queue: u32, key: *const u8, key_length: u32) {
+        // SAFETY: the caller's promise.
+        let key = unsafe { bytes_in(key, key_length)? };
+        POOLS.add(Arc::new(Member::join(key, workers, queue)?))
+    }
+
+    /// How many handles the pool has.
+    fn mayfly_pool_members(pool: i32) {
+        Ok(count(POOLS.get(pool)?.members()))
+    }
+
+    /// 32 bytes that all handles of this pool know, and nobody else.
+    fn mayfly_pool_secret(pool: i32, bytes: *mut u8, capacity: u32) {
+        // SAFETY: the caller's promise.
+        unsafe { bytes_out(POOLS.get(pool)?.secret(), bytes, capacity) }
     }
 
     /// Makes every worker fork a program ahead of its first request.
@@ -148,10 +193,13 @@ exports! {
         Ok(0)
     }
 
-    /// Makes every worker drop its machine of a program. Its last request must be done: a later one forks it anew.
+    /// Makes every worker drop its machine of a program, unless somebody else holds it. Its last request must be done: a later one forks it
+    /// anew.
     fn mayfly_pool_retire(pool: i32, program: i32) {
         let id = PROGRAMS.get(program)?.program()?.id();
-        POOLS.get(pool)?.pool().retire(id);
+        if !shares().has_others(program) {
+            POOLS.get(pool)?.pool().retire(id);
+        }
         Ok(0)
     }
 
@@ -162,18 +210,16 @@ exports! {
         unsafe { bytes_out(words.as_bytes(), text, capacity) }
     }
 
-    /// Refuses new requests; those submitted are still done and can be waited for.
+    /// Refuses new requests of this handle; those submitted are still done and can be waited for.
     fn mayfly_pool_stop(pool: i32) {
-        POOLS.get(pool)?.pool().close();
+        POOLS.get(pool)?.stop();
         Ok(0)
     }
 
-    /// Stops a pool, waits for its threads and forgets it with all its tickets. Blocks. A second time does nothing.
+    /// Stops a pool and forgets this handle with all its tickets; the last one waits for the threads to end. Blocks. A second time does
+    /// nothing.
     fn mayfly_pool_free(pool: i32) {
-        if let Some(pool) = POOLS.remove(pool)? {
-            pool.pool().close();
-            drop(pool);
-        }
+        drop(POOLS.remove(pool)?);
         Ok(0)
     }
 
@@ -251,7 +297,7 @@ exports! {
     /// `mayfly_wait` that gave 0 because the pool was stopped, all have ended.
     fn mayfly_resets(pool: i32, resets: *mut Reset, capacity: u32) {
         let room = room_for(resets, capacity)?;
-        let ended = POOLS.get(pool)?.resets(room);
+        let ended = POOLS.get(pool)?.resets(room)?;
         // SAFETY: `resets` gives at most as many as there is room for.
         unsafe { hand_out(&ended, resets) }
     }
@@ -326,15 +372,15 @@ mod tests {
             assert_eq!(mayfly_submit(1 << 30, 1, frame.as_ptr(), 64, 1, 0), wrong);
             assert_eq!(mayfly_submit(1, 1, frame.as_ptr(), 64, 1, 4), bad);
             assert_eq!(mayfly_submit(1, 1, frame.as_ptr(), 3, 1, 0), bad);
-            assert_eq!(mayfly_program_boot(std::ptr::null(), 0), bad);
-            assert_eq!(mayfly_program_boot(std::ptr::null(), 9), bad);
+            assert_eq!(mayfly_program_boot(std::ptr::null(), 0, std::ptr::null(), 0), bad);
+            assert_eq!(mayfly_program_boot(std::ptr::null(), 9, std::ptr::null(), 0), bad);
             assert_eq!(mayfly_wait(1, std::ptr::null_mut(), 4, 0), bad);
             let (none, nothing) = (std::ptr::null_mut(), std::ptr::null_mut());
             assert_eq!(
                 mayfly_ask(1, 1, frame.as_ptr(), 64, 1, 0, 0, none, nothing, 0),
                 bad
             );
-            assert_eq!(mayfly_pool_start(0, 0), bad);
+            assert_eq!(mayfly_pool_start(0, 0, std::ptr::null(), 0), bad);
         }
     }
 
@@ -343,7 +389,7 @@ mod tests {
         let mut text = [0u8; 512];
         // SAFETY: every pointer is to an array of at least the length.
         unsafe {
-            let pool = mayfly_pool_start(2, 4);
+            let pool = mayfly_pool_start(2, 4, std::ptr::null(), 0);
             assert!(pool > 0);
             assert!(mayfly_pool_statistics(pool, text.as_mut_ptr(), 512) > 100);
             assert_eq!(

@@ -83,28 +83,30 @@ impl TicketPool {
         }
     }
 
-    /// Adds a request, gives its ticket, and looks for a completion for a short time, without sleep. An answer that
-    /// left nothing else and fits into `room` is given with it, and its ticket forgotten.
-    pub fn ask(
-        &self,
-        request: Request,
-        longest: Duration,
-        room: usize,
-    ) -> Result<(i32, Option<Told>), Fault> {
+    /// Completions that are there or come within a short time, which is spent without sleep.
+    pub fn wait_soon(&self, most: usize, longest: Duration) -> Result<Vec<Completion>, Fault> {
         let _waiting = self.begin_wait()?;
-        let ticket = self.submit(request)?;
         let mut done = Vec::with_capacity(1);
-        self.pool.fetch_soon(&mut done, 1, longest);
-        let Some(done) = done.pop() else {
-            return Ok((ticket, None));
-        };
-        let (completion, left) = take_apart(done);
-        if left.is_answer_within(room) {
-            self.tickets().forget(completion.ticket)?;
-            return Ok((ticket, Some((completion, left.response))));
+        self.pool.fetch_soon(&mut done, most.min(BATCH_MAX), longest);
+        let mut tickets = self.tickets();
+        done.into_iter().map(|c| take_in(&mut tickets, c)).collect()
+    }
+
+    /// The response of a request that is done and left nothing else, if it fits into `room`; its ticket is forgotten with it.
+    pub fn take_answer(&self, ticket: i32, room: usize) -> Result<Option<Vec<u8>>, Fault> {
+        let mut tickets = self.tickets();
+        let finished = tickets.finished(ticket)?;
+        if !finished.is_answer_within(room) {
+            return Ok(None);
         }
-        self.tickets().finish(completion.ticket, left)?;
-        Ok((ticket, Some((completion, Vec::new()))))
+        let response = std::mem::take(&mut finished.response);
+        tickets.release(ticket)?;
+        Ok(Some(response))
+    }
+
+    /// Forgets a request that is done.
+    pub fn forget(&self, ticket: i32) -> Result<(), Fault> {
+        self.tickets().release(ticket)
     }
 
     /// Waits for completions; none when time is over, or when the pool was stopped and has no request left. One at a time.
@@ -198,9 +200,6 @@ pub struct Request<'a> {
     /// Compare the machine with its snapshot afterwards.
     pub check: bool,
 }
-
-/// A completion, and the response frame if nothing of it is left behind.
-pub type Told = (Completion, Vec<u8>);
 
 /// Ends a wait on every path.
 #[derive(Debug)]

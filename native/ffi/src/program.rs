@@ -112,6 +112,11 @@ impl BootedProgram {
         }
     }
 
+    /// Whether its boot failed.
+    pub fn has_failed(&self) -> bool {
+        matches!(&*self.lock(), State::Failed { .. })
+    }
+
     /// How the boot went as JSON, or why it failed: a message, and the index of the warm-up frame at fault or null.
     pub fn text(&self) -> Result<String, Fault> {
         match &*self.lock() {

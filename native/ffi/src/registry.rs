@@ -57,6 +57,12 @@ impl<T> Registry<T> {
         })
     }
 
+    /// All of them.
+    pub fn all(&self) -> Vec<Arc<T>> {
+        let live = self.live.read().unwrap_or_else(PoisonError::into_inner);
+        live.by_handle.values().cloned().collect()
+    }
+
     /// Takes a thing out. `None` when that was done before; an error when there never was such a handle.
     pub fn remove(&self, handle: i32) -> Result<Option<Arc<T>>, Fault> {
         let mut live = self.live.write().unwrap_or_else(PoisonError::into_inner);

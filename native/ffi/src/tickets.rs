@@ -100,8 +100,8 @@ impl Tickets {
     }
 
     /// What a request left, once it is done.
-    pub fn finished(&mut self, ticket: i32) -> Result<&Finished, Fault> {
-        match &self.slot(ticket)?.state {
+    pub fn finished(&mut self, ticket: i32) -> Result<&mut Finished, Fault> {
+        match &mut self.slot(ticket)?.state {
             State::Done(finished) => Ok(finished),
             State::Running | State::Free => Err(not_done(ticket)),
         }

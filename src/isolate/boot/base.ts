@@ -14,6 +14,7 @@ import { LAYOUT_PATH } from './core_layout.ts'
 import { SURFACE_PATH } from '../core/core_surface.ts'
 import type { NativeLibrary } from '../ffi/library.ts'
 import { NativeProgram } from '../ffi/native_program.ts'
+import { digestKey } from '../ffi/share_key.ts'
 import type { LoadSpec, ProgramSpec } from '../ffi/spec.ts'
 import { DEFAULT_LIMITS } from '../plan/options.ts'
 import { GUEST_PATH, type Program } from '../plan/program.ts'
@@ -152,11 +153,13 @@ interface Entry {
 export class Bases {
   readonly #library: NativeLibrary
   readonly #openCore: () => Promise<CoreFiles>
+  readonly #pool: string
   #core: Promise<CoreFiles> | null = null
   readonly #entries = new Map<string, Entry>()
 
-  /** `core` gives the core runtime when the first program needs it. */
-  constructor(library: NativeLibrary, core: () => Promise<CoreFiles>) {
+  /** `core` gives the core runtime when the first program needs it. Isolates share the bases of equal `pool`; of '' they are this one's. */
+  constructor(library: NativeLibrary, core: () => Promise<CoreFiles>, pool = '') {
+    this.#pool = pool
     this.#library = library
     this.#openCore = core
   }
@@ -167,7 +170,7 @@ export class Bases {
     const key = baseKey(spec)
     let entry = this.#entries.get(key)
     if (entry === undefined) {
-      entry = { native: NativeProgram.boot(this.#library, spec), holders: 0, bytes: 0 }
+      entry = { native: this.#boot(spec, key), holders: 0, bytes: 0 }
       this.#entries.set(key, entry)
     }
     entry.holders++
@@ -188,6 +191,13 @@ export class Bases {
       if (this.#entries.get(key) === entry) this.#entries.delete(key)
       throw error
     }
+  }
+
+  async #boot(spec: ProgramSpec, key: string): Promise<NativeProgram> {
+    if (this.#pool === '') return await NativeProgram.boot(this.#library, spec)
+    const files = (spec.files ?? []).flatMap(({ guest, bytes }) => [guest, bytes])
+    const shared = await digestKey(this.#pool, ['base', key, ...files])
+    return await NativeProgram.boot(this.#library, spec, undefined, shared)
   }
 
   /** Bytes of host memory that the bases take. */

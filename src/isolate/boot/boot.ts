@@ -12,6 +12,7 @@ import { toLoadSpec } from './base.ts'
 import { BootError } from '../machines/errors.ts'
 import type { NativeLibrary } from '../ffi/library.ts'
 import { NativeProgram } from '../ffi/native_program.ts'
+import { digestKey } from '../ffi/share_key.ts'
 import type { WarmupFrame } from '../ffi/spec.ts'
 import type { BeforeSnapshotHead, DescribeHead } from '../wire/message.ts'
 import { nameHandler, type Program } from '../plan/program.ts'
@@ -50,7 +51,7 @@ const INTERPRETED_RUNS = 2
 /**
  * Loads a program into its base and warms it up; its modules draw from `seed`. A handler that ends it in its warm-up, or does not come to
  * an end, starts cold, and standard error says so. Rejects with `BootError`, `IsolationUnavailableError` or `NativeError`, and with
- * `ClosedError` once `signal` has ended it.
+ * `ClosedError` once `signal` has ended it. Isolates that say the same `pool` and `seed` get one snapshot.
  */
 export async function bootWarm(
   library: NativeLibrary,
@@ -58,9 +59,10 @@ export async function bootWarm(
   plan: Program,
   seed: string = createSeed(),
   signal?: AbortSignal,
+  pool = '',
 ): Promise<WarmProgram> {
   const begin = performance.now()
-  const { native, trials } = await bootSurvivors(library, base, plan, seed, plan.warmup, signal)
+  const { native, trials } = await bootSurvivors(library, base, plan, seed, plan.warmup, pool, signal)
   return { native, bootMs: performance.now() - begin, settled: trials.every(isWarm), trials, seed }
 }
 
@@ -70,10 +72,11 @@ export async function bootCold(
   base: NativeProgram,
   plan: Program,
   seed: string,
+  pool = '',
 ): Promise<NativeProgram> {
   const { cpuMs } = plan.options
   const options = { ...plan.options, cpuMs: cpuMs === 0 ? 0 : cpuMs + COLD_MS }
-  return (await bootSurvivors(library, base, { ...plan, options }, seed, [])).native
+  return (await bootSurvivors(library, base, { ...plan, options }, seed, [], pool)).native
 }
 
 /** Boots, each time without the handler at fault. */
@@ -83,6 +86,7 @@ async function bootSurvivors(
   plan: Program,
   seed: string,
   given: readonly Warmup[],
+  pool: string,
   signal?: AbortSignal,
 ): Promise<{ native: NativeProgram; trials: readonly HandlerTrial[] }> {
   let warmup = given
@@ -95,7 +99,8 @@ async function bootSurvivors(
         // What a warm-up leaves in memory; without one that costs more than it gives.
         ...(warmup.length === 0 ? {} : { last: encodeControl({ control: 'settle' }) }),
       }
-      const native = await NativeProgram.boot(library, spec, signal)
+      const key = await shareKey(pool, base, plan, warmup)
+      const native = await NativeProgram.boot(library, spec, signal, key)
       const failed = warmup.length === 0 ? undefined : failedHook(plan, native, steps.length - 1)
       if (failed === undefined) return { native, trials: toTrials(native, steps) }
       console.error(`mayfly: ${failed}; it starts without a warm-up, of which nothing may stay`)
@@ -112,6 +117,18 @@ async function bootSurvivors(
       warmup = handler === null ? [] : warmup.filter((entry) => entry.handler !== handler)
     }
   }
+}
+
+/** Equal for what isolates of one `pool` may share: one that keeps its state is each isolate's own, as is all where there is no pool. */
+async function shareKey(
+  pool: string,
+  base: NativeProgram,
+  { hash, options }: Program,
+  warmup: readonly Warmup[],
+): Promise<string> {
+  if (pool === '' || !options.ephemeral) return ''
+  const warmed = warmup.map(({ handler, count }) => [handler, count])
+  return await digestKey(pool, [`program of ${base.handle}`, hash, JSON.stringify([warmed, options.cpuMs])])
 }
 
 /** What `beforeSnapshot` threw, in words with its file; undefined where all is well. */

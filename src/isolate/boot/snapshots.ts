@@ -11,6 +11,7 @@
  * ```
  * Modules draw the same random values in the cold and in the warm one, as both draw from one seed.
  */
+import { joinBytes } from '../../context/join_bytes.ts'
 import { Bases, type HeldBase } from './base.ts'
 import { Background } from './background.ts'
 import { bootCold, bootWarm } from './boot.ts'
@@ -88,6 +89,7 @@ export class Snapshots {
   readonly #library: NativeLibrary
   readonly #pool: NativePool
   readonly #options: MachinesOptions
+  readonly #key: string
   readonly #bases: Bases
   readonly #programs = new Set<SnapshotProgram>()
   /** Snapshots on their way out: their last requests run. */
@@ -102,11 +104,13 @@ export class Snapshots {
   /** Ends with the loads before; one runs at a time, as requests of other programs need the cores. */
   #line: Promise<unknown> = Promise.resolve()
 
-  constructor(library: NativeLibrary, pool: NativePool, options: MachinesOptions) {
+  /** `key`: that of the pool. */
+  constructor(library: NativeLibrary, pool: NativePool, options: MachinesOptions, key: string) {
+    this.#key = key
     this.#library = library
     this.#pool = pool
     this.#options = options
-    this.#bases = new Bases(library, () => openCore(options))
+    this.#bases = new Bases(library, () => openCore(options), key)
   }
 
   /** As `Machines.whileStarting`. */
@@ -134,10 +138,10 @@ export class Snapshots {
 
   /** Loads a program, up to where it can serve. */
   async #take(base: HeldBase, plan: Program): Promise<Taken> {
-    const seed = createSeed()
+    const seed = await this.#seedOf(plan)
     if (!this.#warmsLater(plan)) return await this.#takeWarm(base, plan, seed)
     const begin = performance.now()
-    const native = await bootCold(this.#library, base.native, plan, seed)
+    const native = await bootCold(this.#library, base.native, plan, seed, this.#key)
     const loadMs = native.report.bootUs / 1000
     return { native, seed, how: { warm: false, bootMs: performance.now() - begin, loadMs } }
   }
@@ -148,9 +152,25 @@ export class Snapshots {
     seed: string,
     signal: AbortSignal = this.#closing.signal,
   ): Promise<Taken> {
-    const { native, ...how } = await bootWarm(this.#library, base.native, plan, seed, signal)
+    const { native, ...how } = await bootWarm(
+      this.#library,
+      base.native,
+      plan,
+      seed,
+      signal,
+      this.#key,
+    )
     const { bootMs, settled, trials } = how
     return { native, seed, how: { warm: true, bootMs, loadMs: native.report.bootUs / 1000, settled, trials } }
+  }
+
+  /** What its modules draw from: for all isolates that share the program the same, as each may load the cold one or the warm one. */
+  async #seedOf({ hash, options }: Program): Promise<string> {
+    if (this.#key === '' || !options.ephemeral) return createSeed()
+    const secret = this.#pool.secret()
+    const text = new TextEncoder().encode(hash)
+    const seed = await crypto.subtle.digest('SHA-256', joinBytes([secret, text]))
+    return new Uint8Array(seed).toHex()
   }
 
   /** Whether a program serves before its warm-up. One that keeps its state would lose it to the warm snapshot. */
@@ -215,7 +235,7 @@ export class Snapshots {
     const { onResidue } = this.#options
     if (onResidue === undefined || plan.warmup.length === 0 || !plan.options.ephemeral) return
     // The program was retired, or the pool was closed, meanwhile: nothing is left to report to.
-    const given = cold ?? await bootCold(this.#library, base.native, plan, seed).catch(() => null)
+    const given = cold ?? await bootCold(this.#library, base.native, plan, seed, this.#key).catch(() => null)
     if (given === null) return
     try {
       const handlers = await findResidue(this.#pool, plan, given, warm, isOver).catch(() => null)

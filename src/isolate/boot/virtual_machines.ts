@@ -10,6 +10,7 @@ import { NativeLibrary } from '../ffi/library.ts'
 import { NativePool } from '../ffi/native_pool.ts'
 import type { BootedProgram, Machines, MachinesOptions } from '../machines/machines.ts'
 import type { Program } from '../plan/program.ts'
+import { type PoolKey, takePoolKey } from '../ffi/share_key.ts'
 import { type SnapshotProgram, Snapshots } from './snapshots.ts'
 
 /**
@@ -47,11 +48,20 @@ class VirtualMachines implements Machines {
   readonly #pool: NativePool
   readonly #snapshots: Snapshots
   readonly #check = checksResets()
+  readonly #key: PoolKey | null
 
   constructor(library: NativeLibrary, options: MachinesOptions) {
     this.#library = library
-    this.#pool = new NativePool(library, { workers: options.vms, queue: options.queue })
-    this.#snapshots = new Snapshots(library, this.#pool, options)
+    const { vms: workers, queue } = options
+    this.#key = takePoolKey(workers, queue)
+    const key = this.#key?.text ?? ''
+    try {
+      this.#pool = new NativePool(library, { workers, queue, key })
+    } catch (error) {
+      this.#key?.release()
+      throw error
+    }
+    this.#snapshots = new Snapshots(library, this.#pool, options, key)
   }
 
   whileStarting(starts: () => Promise<void>): Promise<void> {
@@ -94,7 +104,11 @@ class VirtualMachines implements Machines {
   }
 
   async close(): Promise<void> {
-    await this.#snapshots.close()
+    try {
+      await this.#snapshots.close()
+    } finally {
+      this.#key?.release()
+    }
     this.#library.close()
   }
 }

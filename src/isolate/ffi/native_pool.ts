@@ -42,6 +42,8 @@ export interface PoolOptions {
   readonly queue: number
   /** Longest wait of the calling thread for a request that is short and alone, in microseconds; 0 for never, default 400. */
   readonly busyPollUs?: number
+  /** Pools of equal keys and sizes in any isolate of the process are one; default: a pool of its own. */
+  readonly key?: string
 }
 
 interface Pending {
@@ -111,11 +113,14 @@ export class NativePool {
   readonly #answer = new Uint8Array(ANSWER_BYTES)
 
   /** Starts the threads. */
-  constructor(library: NativeLibrary, { workers, queue, busyPollUs = BUSY_POLL_US }: PoolOptions) {
+  constructor(library: NativeLibrary, { workers, queue, busyPollUs = BUSY_POLL_US, key = '' }: PoolOptions) {
     this.#library = library
     this.#symbols = library.symbols
     this.#busyPoll = createBusyPoll(busyPollUs)
-    this.#handle = library.check(this.#symbols.mayfly_pool_start(checkCount(workers), checkCount(queue)))
+    const keyBytes = new TextEncoder().encode(key)
+    this.#handle = library.check(
+      this.#symbols.mayfly_pool_start(checkCount(workers), checkCount(queue), keyBytes, keyBytes.length),
+    )
     this.#resets = new PendingResets(
       (records, most) => library.check(this.#symbols.mayfly_resets(this.#handle, records, most)),
       (error) => this.#break(error),
@@ -125,6 +130,18 @@ export class NativePool {
   /** Requests that were submitted and are not settled. */
   get outstanding(): number {
     return this.#outstanding
+  }
+
+  /** How many isolates share it. */
+  get members(): number {
+    this.#checkOpen()
+    return this.#library.check(this.#symbols.mayfly_pool_members(this.#handle))
+  }
+
+  /** Bytes that every isolate that shares it knows, and nobody else. */
+  secret(): Uint8Array<ArrayBuffer> {
+    const { mayfly_pool_secret } = this.#symbols
+    return this.#library.readBytes((bytes, capacity) => mayfly_pool_secret(this.#handle, bytes, capacity))
   }
 
   /** Makes every worker fork a program ahead of its first request. */
@@ -176,7 +193,7 @@ export class NativePool {
     return promise
   }
 
-  /** Counts since the start. */
+  /** Counts since the start, of all isolates that share the pool. */
   statistics(): PoolStatistics {
     this.#checkOpen()
     const { mayfly_pool_statistics } = this.#symbols

@@ -67,13 +67,16 @@ export class NativeProgram {
   /**
    * Boots a program, or loads one into a base, on a thread of its own, warms it up and takes the snapshot. Rejects with `BootError`,
    * `IsolationUnavailableError` or `NativeError`; with `ClosedError` once `signal` has ended it, before its next warm-up request.
+   * With a `key` it is the program that any isolate of the process booted with that key, where there is one.
    */
   static async boot(
     library: NativeLibrary,
     spec: ProgramSpec | LoadSpec,
     signal?: AbortSignal,
+    key = '',
   ): Promise<NativeProgram> {
     const description = encodeSpec(spec)
+    const keyBytes = new TextEncoder().encode(key)
     const {
       mayfly_program_boot,
       mayfly_program_call_off,
@@ -82,7 +85,9 @@ export class NativeProgram {
       mayfly_program_text,
     } = library.symbols
     if (signal?.aborted) throw new ClosedError('program')
-    const handle = library.check(mayfly_program_boot(description, description.length))
+    const handle = library.check(
+      mayfly_program_boot(description, description.length, keyBytes, keyBytes.length),
+    )
     const callOff = () => void mayfly_program_call_off(handle)
     signal?.addEventListener('abort', callOff, { once: true })
     try {

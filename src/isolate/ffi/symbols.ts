@@ -39,6 +39,8 @@ export const SYMBOLS = {
     parameters: [
       'buffer', // *const u8: description
       'u32', // u32: length
+      'buffer', // *const u8: key
+      'u32', // u32: length of the key
     ],
     result: 'i32',
   },
@@ -94,6 +96,22 @@ export const SYMBOLS = {
     parameters: [
       'u32', // u32: workers
       'u32', // u32: queue
+      'buffer', // *const u8: key
+      'u32', // u32: length of the key
+    ],
+    result: 'i32',
+  },
+  mayfly_pool_members: {
+    parameters: [
+      'i32', // i32: pool
+    ],
+    result: 'i32',
+  },
+  mayfly_pool_secret: {
+    parameters: [
+      'i32', // i32: pool
+      'buffer', // *mut u8: bytes
+      'u32', // u32: capacity
     ],
     result: 'i32',
   },

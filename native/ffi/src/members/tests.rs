@@ -1,0 +1,62 @@
+use std::thread;
+
+use super::*;
+
+const LONG: Duration = Duration::from_secs(20);
+
+fn join(key: &str, workers: u32) -> Arc<Member> {
+    Arc::new(Member::join(key.as_bytes(), workers, 4).unwrap())
+}
+
+#[test]
+fn equal_keys_and_sizes_are_one_pool_until_it_is_stopped() {
+    let (a, b) = (join("one", 1), join("one", 1));
+    assert_eq!((a.members(), a.secret()), (2, b.secret()));
+    for other in [join("other", 1), join("one", 2), join("", 1), join("", 1)] {
+        assert_eq!(other.members(), 1);
+        assert_ne!(other.secret(), a.secret());
+    }
+    drop(b);
+    let c = join("one", 1);
+    assert_eq!((a.members(), a.secret()), (2, c.secret()));
+    a.stop();
+    // One goes on.
+    assert_eq!(join("one", 1).secret(), c.secret());
+    c.stop();
+    let next = join("one", 1);
+    assert_ne!(next.secret(), c.secret());
+    assert!(Member::join(&[0; KEY_MAX + 1], 1, 1).is_err());
+}
+
+#[test]
+fn each_member_waits_and_ends_by_itself() {
+    let (a, b) = (join("waits", 1), join("waits", 1));
+    let begin = Instant::now();
+    let waits = [&a, &b].map(|member| {
+        let member = member.clone();
+        thread::spawn(move || member.wait(8, LONG))
+    });
+    while ![&a, &b].iter().all(|m| m.waiting.load(Ordering::Acquire)) {
+        thread::yield_now();
+    }
+    assert_eq!(a.wait(8, Duration::ZERO).unwrap_err().status, Status::Busy);
+    for (member, wait) in [&b, &a].into_iter().zip(waits.into_iter().rev()) {
+        member.stop();
+        assert_eq!(wait.join().unwrap().unwrap(), []);
+        assert_eq!(member.wait(8, LONG).unwrap(), []);
+    }
+    assert!(begin.elapsed() < LONG);
+    assert_eq!(a.resets(8).unwrap(), []);
+}
+
+#[test]
+fn a_wait_ends_in_time_whoever_leads() {
+    let (a, b) = (join("time", 1), join("time", 1));
+    let leads = {
+        let a = a.clone();
+        thread::spawn(move || a.wait(8, Duration::from_millis(200)))
+    };
+    assert_eq!(b.wait(8, Duration::from_millis(20)).unwrap(), []);
+    assert_eq!(leads.join().unwrap().unwrap(), []);
+    assert_eq!(b.wait(8, Duration::from_millis(1)).unwrap(), []);
+}
