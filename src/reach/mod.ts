@@ -1,4 +1,5 @@
 /** What isolated code may ask of the host. */
+export { type Caller, caller } from './calls/caller.ts'
 export { kv, type KvOptions } from './kv/kv.ts'
 export { SqliteStore } from './kv/sqlite.ts'
 export {
@@ -11,3 +12,11 @@ export {
   type KvSetOptions,
   type Stored,
 } from './kv/store.ts'
+export type {
+  OutboundBounds,
+  OutboundContext,
+  OutboundFunction,
+  OutboundHost,
+  OutboundList,
+  SecretHeader,
+} from './outbound/policy.ts'

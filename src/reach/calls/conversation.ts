@@ -1,0 +1,331 @@
+/**
+ * One request's exchanges with the host. All that is heard may be anybody's: it is checked, bounded and answered, and what makes no sense
+ * is answered by an error or by nothing.
+ */
+import { decodeValue } from '../../values/decode.ts'
+import { encodeValue, joinMessage } from '../../values/encode.ts'
+import { Outbound, OutboundError, type OutboundUse } from '../outbound/fetch.ts'
+import type { OutboundFunction } from '../outbound/policy.ts'
+import { type Bindings, callBinding, CallError, fetcherOf } from './bindings.ts'
+import { callAs } from './caller.ts'
+import { toTold } from './failure.ts'
+import { Credit, Inbox, sendPieces } from './pieces.ts'
+import {
+  type HostHead,
+  MAX_HEAD,
+  MAX_UNDER_WAY,
+  MAX_VALUE,
+  type Message,
+  type RequestHead,
+  type ResponseHead,
+} from './protocol.ts'
+
+/** What a program reaches. */
+export interface Reach {
+  /** Its name, for functions of the host. */
+  readonly program: string
+  readonly bindings: Bindings
+  /** Null: nothing. */
+  readonly outbound: Outbound | OutboundFunction | null
+  /** Exchanges of one request. */
+  readonly calls: number
+}
+
+/** Counts of a request. */
+export interface ConversationUse extends OutboundUse {
+  calls: number
+}
+
+/** Says a message; false when the request has ended, or does not hear for now. */
+export type Say = (message: Message) => boolean
+
+interface Exchange {
+  readonly abort: AbortController
+  /** Of the request's body; null where it has none. */
+  readonly inbox: Inbox | null
+  readonly credit: Credit
+}
+
+const NOTHING = new Uint8Array(0)
+const encoder = new TextEncoder()
+const decoder = new TextDecoder('utf-8', { fatal: true })
+/** Milliseconds between attempts to say what was not heard. */
+const AGAIN_MS = 4
+/** Messages that wait to be said: a value for each exchange, and little beside it. */
+const MAX_UNSAID = 4 * MAX_UNDER_WAY
+/** Bytes of them, over which nothing new begins. */
+const MAX_UNSAID_BYTES = 8 << 20
+const NO_FETCH =
+  'Cannot fetch: this program reaches no network, want its outbound hosts allowed (outbound), or a binding that asks for it'
+
+/** A request's end of the channel. */
+export class Conversation {
+  readonly use: ConversationUse = { calls: 0, subRequests: 0, requestBytes: 0, responseBytes: 0 }
+  readonly #reach: Reach
+  readonly #exchanges = new Map<number, Exchange>()
+  readonly #unsaid: Message[] = []
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #unsaidBytes = 0
+  #ended = false
+
+  constructor(reach: Reach) {
+    this.#reach = reach
+  }
+
+  /** Takes a message of the program. Never throws. */
+  hear({ id, head, body }: Message, say: Say): void {
+    if (this.#ended) return
+    const words = toWords(head)
+    const [verb, ...rest] = words
+    const known = this.#exchanges.get(id)
+    if (known !== undefined) return this.#goOn(id, known, verb, rest[0], body)
+    if (verb !== 'call' && verb !== 'fetch') return
+    this.use.calls++
+    if (this.use.calls > this.#reach.calls) {
+      return this.#fail(id, new CallError(`Cannot call the host: more than ${this.#reach.calls} calls`), say)
+    }
+    if (this.#exchanges.size >= MAX_UNDER_WAY || this.#unsaidBytes > MAX_UNSAID_BYTES) {
+      return this.#fail(
+        id,
+        new CallError(`Cannot call the host: more than ${MAX_UNDER_WAY} calls under way`),
+        say,
+      )
+    }
+    if (verb === 'call') {
+      return this.#begin(id, null, say, (exchange) => this.#call(id, rest, body, exchange, say))
+    }
+    const request = toRequest(rest[1])
+    const hasBody = request?.hasBody === true
+    const inbox = hasBody ? new Inbox((bytes) => this.#say({ id, ...toMessage(['more', bytes]) }, say)) : null
+    this.#begin(id, inbox, say, (exchange) => this.#fetch(id, rest[0], request, exchange, say))
+  }
+
+  /** The request has ended: whatever is under way is called off. */
+  end(): void {
+    this.#ended = true
+    clearTimeout(this.#timer)
+    this.#unsaid.length = 0
+    for (const { abort, inbox } of this.#exchanges.values()) {
+      const reason = new DOMException('The request has ended', 'AbortError')
+      abort.abort(reason)
+      inbox?.fail(reason)
+    }
+    this.#exchanges.clear()
+  }
+
+  #begin(id: number, inbox: Inbox | null, say: Say, work: (exchange: Exchange) => Promise<void>): void {
+    const exchange: Exchange = { abort: new AbortController(), inbox, credit: new Credit() }
+    this.#exchanges.set(id, exchange)
+    work(exchange)
+      .catch((error) => {
+        if (this.#exchanges.get(id) === exchange) this.#fail(id, error, say)
+      })
+      .finally(() => {
+        if (this.#exchanges.get(id) === exchange) this.#exchanges.delete(id)
+      })
+  }
+
+  #goOn(
+    id: number,
+    { abort, inbox, credit }: Exchange,
+    verb: unknown,
+    word: unknown,
+    body: Uint8Array,
+  ): void {
+    switch (verb) {
+      case 'cancel': {
+        this.#exchanges.delete(id)
+        const reason = new DOMException('The program has called it off', 'AbortError')
+        abort.abort(reason)
+        inbox?.fail(reason)
+        return
+      }
+      case 'more':
+        if (Number.isSafeInteger(word) && (word as number) > 0) credit.add(word as number)
+        return
+      case 'end':
+        return inbox?.end()
+      case 'piece':
+        if (inbox !== null && !inbox.put(body)) {
+          inbox.fail(new CallError('Cannot fetch: more of a body than was asked for'))
+        }
+    }
+  }
+
+  async #call(
+    id: number,
+    [name, member]: readonly unknown[],
+    body: Uint8Array,
+    { abort }: Exchange,
+    say: Say,
+  ): Promise<void> {
+    if (typeof name !== 'string' || (typeof member !== 'string' && member !== null)) {
+      throw new CallError('Cannot call the host: the name is none')
+    }
+    let args: unknown
+    try {
+      args = decodeValue(body as Uint8Array<ArrayBuffer>)
+    } catch {
+      throw new CallError('Cannot call the host: the arguments are none')
+    }
+    if (!Array.isArray(args)) throw new CallError('Cannot call the host: the arguments are no list')
+    const { bindings, program } = this.#reach
+    const value = await callAs(
+      { program, signal: abort.signal },
+      () => callBinding(bindings, name, member, args),
+    )
+    if (abort.signal.aborted) return
+    const told = joinMessage(encodeValue(value, { stacks: false }))
+    if (told.length > MAX_VALUE) {
+      throw new CallError(`The host gave a value of ${told.length} bytes, want at most ${MAX_VALUE}`)
+    }
+    this.#say({ id, head: toMessage(['value']).head, body: told }, say)
+  }
+
+  async #fetch(
+    id: number,
+    name: unknown,
+    request: RequestHead | null,
+    exchange: Exchange,
+    say: Say,
+  ): Promise<void> {
+    if (request === null) throw new CallError('Cannot fetch: the request is none')
+    const { abort: { signal }, inbox, credit } = exchange
+    const answer = typeof name === 'string'
+      ? await this.#ask(fetcherOf(this.#reach.bindings, name), request, inbox, signal)
+      : await this.#askNetwork(request, inbox, signal)
+    try {
+      signal.throwIfAborted()
+      this.#say({ id, ...toMessage(['response', answer.head]) }, say)
+      await sendPieces(answer.body, credit, (piece) => {
+        signal.throwIfAborted()
+        // Copied: it may be a part of a buffer that goes on being used.
+        this.#say({ id, head: toMessage(['piece']).head, body: piece.slice() }, say)
+      })
+      this.#say({ id, ...toMessage(['end']) }, say)
+    } finally {
+      answer.cancel()
+    }
+  }
+
+  async #askNetwork(request: RequestHead, inbox: Inbox | null, signal: AbortSignal): Promise<Answer> {
+    const { outbound, program } = this.#reach
+    if (outbound === null) throw new OutboundError(NO_FETCH)
+    if (!(outbound instanceof Outbound)) {
+      if (++this.use.subRequests > MAX_SUB_REQUESTS) {
+        throw new OutboundError(`Cannot fetch: more than ${MAX_SUB_REQUESTS} requests`)
+      }
+      return await this.#ask((request) => outbound(request, { program }), request, inbox, signal)
+    }
+    const { status, headers, url, redirected, body, cancel } = await outbound.fetch({
+      ...request,
+      body: inbox,
+      signal,
+    }, this.use)
+    return { head: { status, headers, url, redirected, hasBody: true }, body, cancel }
+  }
+
+  /** Asks a function of the host, or another program. */
+  async #ask(
+    fetch: (request: Request) => Response | PromiseLike<Response>,
+    { url, method, headers, redirect }: RequestHead,
+    inbox: Inbox | null,
+    signal: AbortSignal,
+  ): Promise<Answer> {
+    let request: Request
+    try {
+      request = new Request(url, {
+        method,
+        headers: headers as [string, string][],
+        redirect,
+        signal,
+        ...(inbox === null
+          ? {}
+          : { body: ReadableStream.from(inbox) as ReadableStream<Uint8Array<ArrayBuffer>> }),
+      })
+    } catch {
+      throw new CallError('Cannot fetch: the request is none')
+    }
+    const { program } = this.#reach
+    const response = await callAs({ program, signal }, () => fetch(request))
+    if (!(response instanceof Response)) throw new CallError('Cannot fetch: the host gave no response')
+    const { status, statusText, body } = response
+    const head = {
+      status,
+      statusText,
+      headers: [...response.headers],
+      url: response.url,
+      redirected: response.redirected,
+      hasBody: body !== null,
+    }
+    return { head, body: body ?? nothing(), cancel: () => void body?.cancel().catch(() => {}) }
+  }
+
+  #fail(id: number, error: unknown, say: Say): void {
+    const told = joinMessage(encodeValue(toTold(error), { stacks: false }))
+    this.#say({ id, head: toMessage(['error']).head, body: told }, say)
+  }
+
+  /** Says it, behind all that was not heard yet. */
+  #say(message: Message, say: Say): void {
+    if (this.#ended) return
+    if (this.#unsaid.length === 0 && say(message)) return
+    // A program that asks and never hears: its exchanges are bounded, errors for what is more are not.
+    if (this.#unsaid.length >= MAX_UNSAID) return
+    this.#unsaid.push(message)
+    this.#unsaidBytes += message.body.length
+    this.#timer ??= setTimeout(() => this.#sayAgain(say), AGAIN_MS)
+  }
+
+  #sayAgain(say: Say): void {
+    this.#timer = undefined
+    while (this.#unsaid.length > 0) {
+      if (!say(this.#unsaid[0]!)) {
+        this.#timer = setTimeout(() => this.#sayAgain(say), AGAIN_MS)
+        return
+      }
+      this.#unsaidBytes -= this.#unsaid.shift()!.body.length
+    }
+  }
+}
+
+/** Requests that a function of the host is asked for one request of a program. */
+const MAX_SUB_REQUESTS = 1000
+
+interface Answer {
+  readonly head: ResponseHead
+  readonly body: AsyncIterable<Uint8Array>
+  cancel(): void
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+function toMessage(head: HostHead): Omit<Message, 'id'> {
+  return { head: encoder.encode(JSON.stringify(head)), body: NOTHING }
+}
+
+/** The words of a head; none where it is no list. */
+function toWords(head: Uint8Array): readonly unknown[] {
+  if (head.length > MAX_HEAD) return []
+  try {
+    const words: unknown = JSON.parse(decoder.decode(head))
+    return Array.isArray(words) ? words : []
+  } catch {
+    return []
+  }
+}
+
+/** A request as it was told; null for what is none. */
+function toRequest(told: unknown): RequestHead | null {
+  if (typeof told !== 'object' || told === null) return null
+  const { url, method, headers, redirect, hasBody } = told as Record<string, unknown>
+  if (
+    typeof url !== 'string' || typeof method !== 'string' || typeof hasBody !== 'boolean' ||
+    !Array.isArray(headers)
+  ) return null
+  if (redirect !== 'follow' && redirect !== 'manual' && redirect !== 'error') return null
+  const pairs = headers.filter((pair): pair is [string, string] =>
+    Array.isArray(pair) && pair.length === 2 && pair.every((part) => typeof part === 'string')
+  )
+  return pairs.length === headers.length ? { url, method, headers: pairs, redirect, hasBody } : null
+}

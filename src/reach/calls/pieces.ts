@@ -1,0 +1,96 @@
+/** Bodies on their way between a program and the host, piece by piece: whoever sends waits for whoever reads. */
+import { PIECE, WINDOW } from './protocol.ts'
+
+/** What may be sent before the other side has read. */
+export class Credit {
+  #bytes = WINDOW
+  #wake: (() => void) | null = null
+
+  /** The other side has read so much. */
+  add(bytes: number): void {
+    this.#bytes = Math.min(WINDOW, this.#bytes + bytes)
+    this.#wake?.()
+  }
+
+  /** Resolves when `bytes`, at most a piece, may be sent, and takes them. */
+  async take(bytes: number): Promise<void> {
+    while (this.#bytes < bytes) {
+      await new Promise<void>((wake) => this.#wake = wake)
+      this.#wake = null
+    }
+    this.#bytes -= bytes
+  }
+}
+
+/** Sends all of a body as pieces. Rejects with what the body or `send` throws. */
+export async function sendPieces(
+  body: AsyncIterable<Uint8Array>,
+  credit: Credit,
+  send: (piece: Uint8Array) => void,
+): Promise<void> {
+  for await (const chunk of body) {
+    for (let at = 0; at < chunk.length; at += PIECE) {
+      const piece = chunk.subarray(at, at + PIECE)
+      await credit.take(piece.length)
+      send(piece)
+    }
+  }
+}
+
+/** Pieces that came, until they are read. */
+export class Inbox {
+  readonly #pieces: Uint8Array[] = []
+  readonly #read: (bytes: number) => void
+  #held = 0
+  #ended = false
+  #failure: { readonly error: unknown } | null = null
+  #wake: (() => void) | null = null
+
+  /** `read` is called with the bytes of each piece that was taken. */
+  constructor(read: (bytes: number) => void) {
+    this.#read = read
+  }
+
+  /** False for more than was asked for: the other side does not keep to the rules. */
+  put(piece: Uint8Array): boolean {
+    if (this.#ended || piece.length === 0 || this.#held + piece.length > WINDOW) return false
+    this.#held += piece.length
+    this.#pieces.push(piece)
+    this.#wake?.()
+    return true
+  }
+
+  end(): void {
+    this.#ended = true
+    this.#wake?.()
+  }
+
+  fail(error: unknown): void {
+    this.#failure ??= { error }
+    this.#wake?.()
+  }
+
+  /** The next piece, null at the end. Rejects with what {@linkcode fail} was given. */
+  async take(): Promise<Uint8Array | null> {
+    for (;;) {
+      const piece = this.#pieces.shift()
+      if (piece !== undefined) {
+        this.#held -= piece.length
+        this.#read(piece.length)
+        return piece
+      }
+      if (this.#failure !== null) throw this.#failure.error
+      if (this.#ended) return null
+      await new Promise<void>((wake) => this.#wake = wake)
+      this.#wake = null
+    }
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      const piece = await this.take()
+      if (piece === null) return
+      yield piece
+    }
+  }
+}

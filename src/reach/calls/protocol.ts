@@ -1,0 +1,85 @@
+/**
+ * What a program in a machine and the host say to each other while a request is under way. An exchange has a number, which the program
+ * chooses; `head` is JSON, `body` bytes.
+ *
+ * ```text
+ * program                          host
+ * ["call", binding, member] args   ->
+ *                                  <-  ["value"] value   or   ["error"] error
+ * ["fetch", binding, request]      ->
+ * ["piece"] bytes ... ["end"]      ->  the body of the request, where it has one
+ *                                  <-  ["more", bytes]   so much of it was taken
+ *                                  <-  ["response", response]
+ *                                  <-  ["piece"] bytes ... ["end"]   or   ["error"] error
+ * ["more", bytes]                  ->  so much of it was read
+ * ["cancel"]                       ->  nobody waits any longer
+ * ```
+ * Either side sends at most {@link WINDOW} bytes of a body ahead of the other's `more`.
+ */
+
+/** A message. */
+export interface Message {
+  readonly id: number
+  readonly head: Uint8Array
+  readonly body: Uint8Array
+}
+
+/** Begins an exchange, or goes on with one. */
+export type GuestHead =
+  | readonly ['call', binding: string, member: string | null]
+  | readonly ['fetch', binding: string | null, request: RequestHead]
+  | readonly ['piece']
+  | readonly ['end']
+  | readonly ['more', bytes: number]
+  | readonly ['cancel']
+
+/** Goes on with an exchange. */
+export type HostHead =
+  | readonly ['value']
+  | readonly ['error']
+  | readonly ['response', response: ResponseHead]
+  | readonly ['piece']
+  | readonly ['end']
+  | readonly ['more', bytes: number]
+
+/** What a program fetches. */
+export interface RequestHead {
+  readonly url: string
+  readonly method: string
+  readonly headers: readonly (readonly [string, string])[]
+  readonly redirect: 'follow' | 'manual' | 'error'
+  readonly hasBody: boolean
+}
+
+/** What it gets. */
+export interface ResponseHead {
+  readonly status: number
+  readonly statusText?: string
+  readonly headers: readonly (readonly [string, string])[]
+  readonly url: string
+  readonly redirected: boolean
+  readonly hasBody: boolean
+}
+
+/** What a program is told of its bindings: their names, and those of their functions; null: it is a function; '*': whatever it is asked for. */
+export type BindingNames = readonly (readonly [name: string, members: readonly string[] | null | '*'])[]
+
+/** What a program is told of all that it reaches. */
+export interface ReachNames {
+  readonly bindings: BindingNames
+  /** `fetch` leads somewhere. */
+  readonly fetches: boolean
+}
+
+/** Exchanges of one request that are under way at the same time; a program waits with what is more. */
+export const MAX_UNDER_WAY = 64
+/** Bytes of a message's head. */
+export const MAX_HEAD = 1 << 16
+/** Bytes of arguments, and of a value. */
+export const MAX_VALUE = 1 << 20
+/** Bytes of a piece of a body. */
+export const PIECE = 1 << 16
+/** Bytes of a body that are on their way. */
+export const WINDOW = 4 * PIECE
+/** Arguments of a call. */
+export const MAX_ARGUMENTS = 32

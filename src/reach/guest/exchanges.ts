@@ -1,0 +1,155 @@
+/** A program's side of its exchanges with the host. It runs inside the machine, in every runtime. */
+import { decodeValue } from '../../values/decode.ts'
+import { encodeValue, joinMessage } from '../../values/encode.ts'
+import { type GuestHead, type HostHead, MAX_UNDER_WAY, MAX_VALUE, type Message } from '../calls/protocol.ts'
+
+/** What carries messages to the host and back. */
+export interface Channel {
+  send(message: Message): void
+  listen(listener: (message: Message) => void): void
+}
+
+/** Hears what the host says of one exchange; true: it is over. */
+type Ear = (head: HostHead, body: Uint8Array<ArrayBuffer>) => boolean
+
+const NOTHING = new Uint8Array(0)
+const { parse, stringify } = JSON
+const { apply } = Reflect
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+const encode = (text: string) =>
+  apply(TextEncoder.prototype.encode, encoder, [text]) as Uint8Array<ArrayBuffer>
+const decode = (bytes: Uint8Array) => apply(TextDecoder.prototype.decode, decoder, [bytes]) as string
+
+/** Exchanges of the request that is under way. */
+export class Exchanges {
+  readonly #channel: Channel
+  readonly #ears = new Map<number, Ear>()
+  readonly #waiting: (() => void)[] = []
+  #next = 1
+  #open = false
+
+  constructor(channel: Channel) {
+    this.#channel = channel
+    channel.listen((message) => this.#hear(message))
+  }
+
+  /** A request begins; what was under way in the last one is over. */
+  begin(): void {
+    this.#open = true
+    this.#ears.clear()
+    this.#waiting.length = 0
+  }
+
+  /** The request was answered: the host hears no more. */
+  end(): void {
+    this.#open = false
+  }
+
+  /** Whether there is a request that the host knows of. */
+  get open(): boolean {
+    return this.#open
+  }
+
+  /** Calls a function of the host, by its name. */
+  async call(binding: string, member: string | null, args: readonly unknown[]): Promise<unknown> {
+    const signal = takeSignal(args)
+    const given = signal === undefined ? args : withoutSignal(args)
+    signal?.throwIfAborted()
+    const body = joinMessage(encodeValue(given, { stacks: false }))
+    const name = member === null ? binding : `${binding}.${member}`
+    if (body.length > MAX_VALUE) {
+      throw new RangeError(
+        `Cannot call ${name}: arguments of ${body.length} bytes, want at most ${MAX_VALUE}`,
+      )
+    }
+    const id = await this.start()
+    return await new Promise((resolve, reject) => {
+      const cancel = () => {
+        this.stop(id)
+        reject(signal!.reason)
+      }
+      signal?.addEventListener('abort', cancel)
+      this.send(id, ['call', binding, member], body, ([verb], told) => {
+        signal?.removeEventListener('abort', cancel)
+        try {
+          const value = decodeValue(told)
+          if (verb === 'value') resolve(value)
+          else reject(toThrown(value))
+        } catch (error) {
+          reject(error)
+        }
+        return true
+      })
+    })
+  }
+
+  /** A number for an exchange, once there is room for one more. */
+  async start(): Promise<number> {
+    if (!this.#open) throw new TypeError('Cannot call the host: the request has been answered')
+    while (this.#ears.size >= MAX_UNDER_WAY) {
+      await new Promise<void>((go) => this.#waiting.push(go))
+    }
+    const id = this.#next
+    this.#next += 2
+    // Holds the place until the first message.
+    this.#ears.set(id, () => false)
+    return id
+  }
+
+  /** Says something in an exchange; `ear` hears what comes in it from now on. */
+  send(id: number, head: GuestHead, body: Uint8Array = NOTHING, ear?: Ear): void {
+    if (ear !== undefined) this.#ears.set(id, ear)
+    this.#channel.send({ id, head: encode(stringify(head)), body })
+  }
+
+  /** Whether the exchange goes on. */
+  has(id: number): boolean {
+    return this.#ears.has(id)
+  }
+
+  /** Calls an exchange off. */
+  stop(id: number): void {
+    if (!this.#ears.has(id)) return
+    this.#over(id)
+    if (this.#open) this.send(id, ['cancel'])
+  }
+
+  #hear({ id, head, body }: Message): void {
+    const ear = this.#ears.get(id)
+    if (ear === undefined) return
+    if (ear(parse(decode(head)), body as Uint8Array<ArrayBuffer>)) this.#over(id)
+  }
+
+  #over(id: number): void {
+    this.#ears.delete(id)
+    this.#waiting.shift()?.()
+  }
+}
+
+/** An error of the host, with a stack that says who called. */
+export function toThrown(value: unknown): unknown {
+  if (value instanceof Error) {
+    Object.defineProperty(value, 'stack', {
+      value: `${value.name}: ${value.message}`,
+      configurable: true,
+      writable: true,
+    })
+  }
+  return value
+}
+
+/** A signal among the last argument's members, or as the last argument. */
+function takeSignal(args: readonly unknown[]): AbortSignal | undefined {
+  const last = args[args.length - 1]
+  if (last instanceof AbortSignal) return last
+  const { signal } = (typeof last === 'object' && last !== null ? last : {}) as { signal?: unknown }
+  return signal instanceof AbortSignal ? signal : undefined
+}
+
+function withoutSignal(args: readonly unknown[]): readonly unknown[] {
+  const last = args[args.length - 1]
+  if (last instanceof AbortSignal) return args.slice(0, -1)
+  const { signal: _, ...rest } = last as Record<string, unknown>
+  return [...args.slice(0, -1), rest]
+}

@@ -1,0 +1,112 @@
+/** `fetch` of a program: the host does it. */
+import { Credit, Inbox, sendPieces } from '../calls/pieces.ts'
+import { decodeValue } from '../../values/decode.ts'
+import type { ResponseHead } from '../calls/protocol.ts'
+import { type Exchanges, toThrown } from './exchanges.ts'
+
+const NULL_BODY = [101, 204, 205, 304]
+const REFUSAL =
+  'Cannot fetch: this program reaches no network, want its outbound hosts allowed (outbound), or a binding that asks for it'
+
+/** What is in place of `fetch` where the host allows nothing. */
+export function refuseFetch(): Promise<never> {
+  return Promise.reject(new TypeError(REFUSAL))
+}
+
+/** A `fetch` that asks the host for the network, or a binding that is a program. */
+export function fetchBy(exchanges: Exchanges, binding: string | null): typeof fetch {
+  return async (input, init) => {
+    const request = new Request(input as Request, init)
+    const { signal } = request
+    signal.throwIfAborted()
+    const { body } = request
+    const id = await exchanges.start()
+    const credit = new Credit()
+    const inbox = new Inbox((bytes) => {
+      if (exchanges.has(id)) exchanges.send(id, ['more', bytes])
+    })
+    const answered = Promise.withResolvers<Response>()
+    const fail = (error: unknown) => {
+      answered.reject(error)
+      inbox.fail(error)
+      signal.removeEventListener('abort', cancel)
+    }
+    const cancel = () => {
+      exchanges.stop(id)
+      fail(signal.reason)
+    }
+    signal.addEventListener('abort', cancel)
+    const head = {
+      url: request.url,
+      method: request.method,
+      headers: [...request.headers],
+      redirect: request.redirect,
+      hasBody: body !== null,
+    }
+    exchanges.send(id, ['fetch', binding, head], undefined, (told, bytes) => {
+      switch (told[0]) {
+        case 'more':
+          credit.add(told[1])
+          return false
+        case 'response':
+          answered.resolve(toResponse(told[1], inbox, () => exchanges.stop(id)))
+          return false
+        case 'piece':
+          inbox.put(bytes)
+          return false
+        case 'end':
+          inbox.end()
+          signal.removeEventListener('abort', cancel)
+          return true
+        default:
+          fail(toThrown(decodeValue(bytes)))
+          return true
+      }
+    })
+    if (body !== null) {
+      sendPieces(chunksOf(body), credit, (piece) => {
+        if (exchanges.has(id)) exchanges.send(id, ['piece'], piece)
+      }).then(
+        () => {
+          if (exchanges.has(id)) exchanges.send(id, ['end'])
+        },
+        (error) => {
+          exchanges.stop(id)
+          fail(error)
+        },
+      )
+    }
+    return await answered.promise
+  }
+}
+
+function toResponse(
+  { status, statusText = '', headers, url, redirected, hasBody }: ResponseHead,
+  inbox: Inbox,
+  stop: () => void,
+): Response {
+  const body = !hasBody || NULL_BODY.includes(status) ? null : new ReadableStream<Uint8Array<ArrayBuffer>>({
+    async pull(controller) {
+      const piece = await inbox.take()
+      if (piece === null) controller.close()
+      else controller.enqueue(piece as Uint8Array<ArrayBuffer>)
+    },
+    cancel: stop,
+  }, { highWaterMark: 0 })
+  const response = new Response(body, { status, statusText, headers: headers as [string, string][] })
+  Object.defineProperties(response, { url: { value: url }, redirected: { value: redirected } })
+  return response
+}
+
+async function* chunksOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = body.getReader()
+  try {
+    for (;;) {
+      const { value, done } = await reader.read()
+      if (done) return
+      yield value
+    }
+  } finally {
+    reader.releaseLock()
+  }
+}
