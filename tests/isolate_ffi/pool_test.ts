@@ -301,6 +301,27 @@ testWith(
 
 testWith(
   NO_MACHINE,
+  'NativeProgram.boot goes on with a group of the warm-up until its gauge is still',
+  () =>
+    withGuest(async ({ library, guest }) => {
+      const requests = async (gauge: string) => {
+        const warmup = [
+          { frame: ask('count'), runs: 2, tell: true },
+          { frame: ask(gauge), runs: 0, gauge: true },
+          { frame: ask('look'), runs: 1, group: 1 },
+        ]
+        await using program = await NativeProgram.boot(library, guestSpec(guest, { warmup }))
+        return program.report.warmupRequests
+      }
+      // Two runs, the gauge, eight rounds of both in which it answers the same, and the next group.
+      assertEquals(await requests('log'), 2 + 1 + 8 * 2 + 1)
+      // One that never does ends after 500 rounds.
+      assertEquals(await requests('count'), 2 + 1 + 500 * 2 + 1)
+    }),
+)
+
+testWith(
+  NO_MACHINE,
   'NativeProgram.boot says why a program does not wait for requests',
   () =>
     withGuest(async ({ library, guest }) => {

@@ -51,6 +51,14 @@ Deno.test('encodeSpec writes each item with its tag and length', () => {
   ])
 })
 
+Deno.test('encodeSpec marks what is told, rehearsed, and a gauge', () => {
+  const frame = new Uint8Array([9])
+  const warmup = [{ tell: true }, { rehearse: true }, { gauge: true }]
+    .map((marks) => ({ frame, runs: 1, ...marks }))
+  const written = items(encodeSpec({ ...SPEC, warmup })).filter(([name]) => name === 'warmup')
+  assertEquals(written.map(([, text]) => text.charCodeAt(8)), [1, 2, 4])
+})
+
 Deno.test('encodeSpec writes what a base is to load', () => {
   const { files, limits, warmup } = SPEC
   const load = encodeSpec({ base: 7, frame: new Uint8Array([1, 2]), files, limits, warmup, reseed: true })

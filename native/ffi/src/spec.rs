@@ -27,6 +27,8 @@ const RUNS_MAX: u32 = 1_000_000;
 const KEEP_ANSWER: u32 = 1;
 /// Mark of a warm-up frame: forks rehearse it, and it is tried out after the boot.
 const REHEARSE: u32 = 2;
+/// Mark of a warm-up frame: its answer tells whether its group still changes the program.
+const GAUGE: u32 = 4;
 
 numbers! {
     /// What an item is.
@@ -50,7 +52,7 @@ numbers! {
         /// Memory u64, output u32, log u32, boot time in nanoseconds u64, CPU time in nanoseconds u64 (0: no limit), system
         /// calls u64, descriptors u32, threads u32, mappings u32.
         Limits = 9 "limits",
-        /// Runs u32, group u32, marks u32 ([`KEEP_ANSWER`], [`REHEARSE`]), milliseconds u32 for one run, until its
+        /// Runs u32, group u32, marks u32 ([`KEEP_ANSWER`], [`REHEARSE`], [`GAUGE`]), milliseconds u32 for one run, until its
         /// runs are first compared, and for all runs, frame.
         Warmup = 10 "warmup",
         /// Empty: the program answers draw frames, and its generators are brought to their next seed before the snapshot.
@@ -291,9 +293,9 @@ fn warmup(payload: &[u8]) -> Result<Entry, Fault> {
     let mut r = Reader { rest: payload };
     let (runs, group, marks) = (r.number()?, r.number()?, r.number()?);
     let (timeout_ms, window_ms, most_ms) = (r.number()?, r.number()?, r.number()?);
-    if runs > RUNS_MAX || marks > KEEP_ANSWER | REHEARSE {
+    if runs > RUNS_MAX || marks > KEEP_ANSWER | REHEARSE | GAUGE {
         return Err(wrong(format!(
-            "warm-up of {runs} runs, marks {marks}, want at most {RUNS_MAX} and 3"
+            "warm-up of {runs} runs, marks {marks}, want at most {RUNS_MAX} and 7"
         )));
     }
     check_frame(r.rest)?;
@@ -308,6 +310,7 @@ fn warmup(payload: &[u8]) -> Result<Entry, Fault> {
         most_ns: u64::from(most_ms) * 1_000_000,
         group,
         tell: marks & KEEP_ANSWER != 0,
+        gauge: marks & GAUGE != 0,
     })
 }
 

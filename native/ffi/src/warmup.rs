@@ -5,6 +5,10 @@
 //! CPU time of a frame  |- window -|- window -|------ window ------|---------------- window ----------------| ... most
 //! mean of a run            57 ms      31 ms          12 ms                       11.5 ms: steady, it ends
 //! ```
+//!
+//! A group that has a gauge goes on behind that, round by round, until its gauge gives one answer for [`CALM_ROUNDS`] rounds. The gauge tells
+//! how much code the program's engine has compiled. An engine that was about to compile when the snapshot was taken would do so in every
+//! request, as a reset takes the code away again.
 
 use std::time::{Duration, Instant};
 
@@ -25,8 +29,16 @@ pub struct Entry {
     pub group: u32,
     /// Its last answer is kept.
     pub tell: bool,
+    /// It is no request: its answer tells whether the rounds of its group still change the program.
+    pub gauge: bool,
 }
 
+/// Rounds in a row behind which a gauge gives the answer of before: then the group ends.
+const CALM_ROUNDS: u32 = 8;
+/// Most rounds until then.
+const MOST_ROUNDS: u32 = 500;
+/// A group's frames may take this share of the time of all their runs for rounds that its gauge judges.
+const CALM_SHARE: u64 = 3;
 /// A window holds at least so many runs: fewer say little.
 const WINDOW_RUNS: u32 = 8;
 /// A window goes on to another one if its mean run took at most this share of the mean before.
@@ -45,6 +57,20 @@ pub struct Plan {
     last: Option<usize>,
     /// When the first frame was asked for.
     begun: Option<Instant>,
+    /// How calm the group is that runs; its entries have run as often as wanted.
+    calm: Option<Calm>,
+}
+
+/// Rounds of a group until its gauge is still.
+#[derive(Clone, Debug)]
+struct Calm {
+    /// What is to run in this round.
+    left: Vec<usize>,
+    spent_ns: u64,
+    /// Last answer of the gauge.
+    gauged: Vec<u8>,
+    rounds: u32,
+    still: u32,
 }
 
 /// How far an entry is.
@@ -118,6 +144,7 @@ impl Plan {
             start: 0,
             last: None,
             begun: None,
+            calm: None,
         }
     }
 
@@ -130,6 +157,15 @@ impl Plan {
         progress.pace.note(ns);
         if self.entries[last].tell {
             progress.answer = answer.to_vec();
+        }
+        let Some(calm) = &mut self.calm else { return };
+        calm.spent_ns = calm.spent_ns.saturating_add(ns);
+        if self.entries[last].gauge {
+            calm.still = match calm.gauged == answer {
+                true => calm.still + 1,
+                false => 0,
+            };
+            calm.gauged = answer.to_vec();
         }
     }
 
@@ -145,20 +181,60 @@ impl Plan {
             let end = self.start + length;
             let after = self.last.map_or(0, |last| (last + 1).saturating_sub(self.start));
             let mut turn = (0..length).map(|i| self.start + (after + i) % length);
-            if let Some(index) = turn.find(|i| self.is_due(*i, late)) {
+            if self.calm.is_none()
+                && let Some(index) = turn.find(|i| self.is_due(*i, late))
+            {
                 self.progress[index].runs_left -= 1;
-                self.last = Some(index);
-                return Some(self.entries[index].request.clone());
+                return Some(self.ask(index));
             }
+            if !late && let Some(index) = self.next_of_round(end) {
+                return Some(self.ask(index));
+            }
+            self.calm = None;
             self.start = end;
         }
         None
     }
 
+    fn ask(&mut self, index: usize) -> WarmupRequest {
+        self.last = Some(index);
+        self.entries[index].request.clone()
+    }
+
+    /// The next entry of the rounds that a gauge judges, in the group up to `end`; each round ends with the gauge, and so does what is
+    /// before the first. `None`: there is no gauge, it is still, or the rounds' time is over.
+    fn next_of_round(&mut self, end: usize) -> Option<usize> {
+        let group = self.start..end;
+        let gauge = group.clone().find(|i| self.entries[*i].gauge)?;
+        let ran = |i: &usize| !self.entries[*i].gauge && self.progress[*i].quickest_ns < u64::MAX;
+        let calm = self.calm.get_or_insert_with(|| Calm {
+            left: vec![gauge],
+            spent_ns: 0,
+            gauged: Vec::new(),
+            rounds: 0,
+            still: 0,
+        });
+        if calm.left.is_empty() {
+            let of_all = group.clone().map(|i| self.entries[i].most_ns / CALM_SHARE);
+            let most_ns = of_all.fold(0, u64::saturating_add);
+            calm.rounds += 1;
+            if calm.still >= CALM_ROUNDS || calm.rounds > MOST_ROUNDS || calm.spent_ns >= most_ns {
+                return None;
+            }
+            calm.left = group.filter(ran).collect();
+            if calm.left.is_empty() {
+                return None;
+            }
+            calm.left.reverse();
+            calm.left.insert(0, gauge);
+        }
+        calm.left.pop()
+    }
+
     fn is_due(&self, index: usize, late: bool) -> bool {
         let (progress, entry) = (&self.progress[index], &self.entries[index]);
         let in_time = progress.spent_ns < entry.most_ns && (!late || entry.tell);
-        progress.runs_left > 0 && !progress.pace.steady && in_time
+        !entry.gauge && progress.runs_left > 0 && !progress.pace.steady && in_time
     }
 
     /// Index of the entry that ran last.
@@ -197,6 +273,7 @@ mod tests {
             most_ns: 100,
             group,
             tell,
+            gauge: byte == b'g',
         };
         Plan::new(entries.iter().map(entry).collect())
     }
@@ -256,6 +333,7 @@ mod tests {
                 most_ns: 1_000_000,
                 group: 0,
                 tell: false,
+                gauge: false,
             }]);
             let mut runs = 0;
             while plan.next().is_some() {
@@ -274,6 +352,44 @@ mod tests {
         assert_eq!(run(&|i| 100_000 >> (i / 8)), 12);
         // Becoming slower is no reason to go on.
         assert_eq!(run(&|i| if i < 10 { 100 } else { 200 }), 18);
+    }
+
+    #[test]
+    fn a_group_with_a_gauge_goes_on_until_that_is_still() {
+        let run = |entries: &[(u8, u32, u32, bool)], answer: &dyn Fn(usize) -> u8, ns: u64| {
+            let mut plan = plan(entries);
+            let mut ran = String::new();
+            while let Some(WarmupRequest { frame, .. }) = plan.next() {
+                ran.push(char::from(frame[0]));
+                plan.hear(&[answer(ran.len())], ns);
+            }
+            ran
+        };
+        let entries = [
+            (b'a', 2, 0, false),
+            (b'b', 1, 0, false),
+            (b'g', 0, 0, false),
+            (b'c', 1, 1, false),
+        ];
+        // It is still from the first round on.
+        assert_eq!(
+            run(&entries, &|_| 7, 1),
+            format!("abag{}c", "abg".repeat(CALM_ROUNDS as usize))
+        );
+        // The third round's is the last answer that is new: the gauge's runs are those behind 4, 7, 10 and 13.
+        let late = |at: usize| at.min(13) as u8;
+        assert_eq!(
+            run(&entries, &late, 1),
+            format!("abag{}c", "abg".repeat(3 + CALM_ROUNDS as usize))
+        );
+        // One that is never still ends with its time: a third of the 300 of all three, of which each round takes 12.
+        assert_eq!(
+            run(&entries, &|at| at as u8, 4),
+            format!("abag{}c", "abg".repeat(8))
+        );
+        // Who never ran is in no round.
+        let never = [(b'a', 0, 0, false), (b'g', 0, 0, false)];
+        assert_eq!(run(&never, &|_| 7, 1), "g");
     }
 
     #[test]

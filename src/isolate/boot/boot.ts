@@ -172,8 +172,16 @@ function toSteps(plan: Program, warmup: readonly Warmup[]): Step[] {
   return [
     toControl({ control: 'describe' }, 0),
     ...requests,
+    // Behind the requests, and of their group: they go on until V8 compiles nothing more for them.
+    ...(isCompiled && requests.length > 0 ? [toGauge()] : []),
     toControl({ control: 'before-snapshot', seed: createSeed() }, 2, timeoutMs),
   ]
+}
+
+/** Asks what V8 has compiled. */
+function toGauge(): Step {
+  const frame = encodeControl({ control: 'compiled' })
+  return { handler: null, tried: null, frame: { frame, runs: 0, group: 1, gauge: true } }
 }
 
 /** A frame of the program's own, whose answer is read after the boot. */

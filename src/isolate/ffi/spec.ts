@@ -27,6 +27,8 @@ export interface WarmupFrame {
   readonly tell?: boolean
   /** Run it once in each new machine, and try it out after the boot, for `BootReport.trials`. */
   readonly rehearse?: boolean
+  /** No request: when its group has run, the group goes on until this answers the same round after round. Its `runs` do not count. */
+  readonly gauge?: boolean
   /** Milliseconds that one run may take; over it the boot fails. Without it only `bootMs` bounds it. */
   readonly timeoutMs?: number
   /** Milliseconds of CPU time after which its runs are first compared: it goes on while they become faster. Without it all of them run. */
@@ -111,6 +113,7 @@ const HEAD = 8
 /** Marks of a warm-up frame. */
 const KEEP_ANSWER = 1
 const REHEARSE = 2
+const GAUGE = 4
 const NO_LIMIT = 0xffffffff
 const encoder = new TextEncoder()
 
@@ -144,7 +147,8 @@ export function encodeSpec(spec: ProgramSpec | LoadSpec): Uint8Array<ArrayBuffer
   for (const entry of spec.warmup ?? []) {
     const { frame, runs, group = 0, timeoutMs = NO_LIMIT } = entry
     const { windowMs = NO_LIMIT, mostMs = NO_LIMIT } = entry
-    const marks = (entry.tell ? KEEP_ANSWER : 0) | (entry.rehearse ? REHEARSE : 0)
+    const marks = (entry.tell ? KEEP_ANSWER : 0) | (entry.rehearse ? REHEARSE : 0) |
+      (entry.gauge ? GAUGE : 0)
     add('warmup', numbers(runs, group, marks, timeoutMs, windowMs, mostMs), frame)
   }
   if (spec.reseed === true) add('reseed')

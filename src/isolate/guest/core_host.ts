@@ -75,6 +75,7 @@ const coreHost: GuestHost = {
   exit: core.exit,
   limitMemory: (bytes) => core.limitMemory(bytes + OWN_BYTES),
   settle: (of) => of === 'base' ? core.settleBase() : core.settleProgram(),
+  codeBytes: () => 0,
   inspect: (value) => core.inspect(value),
   explain: (error) => core.explain(error),
   takeRefusal: core.takeRefusal,

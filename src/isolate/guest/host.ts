@@ -43,6 +43,8 @@ export interface GuestHost {
    * snapshot keeps, and a program writes, few pages. A base settles before it waits, a program after its warm-up.
    */
   settle(of: 'base' | 'program'): void
+  /** Bytes of machine code that the runtime has made; 0 where it interprets. */
+  codeBytes(): number
   /** A value as the console shows it. */
   inspect(value: unknown): string
   /** What the message of an error leaves out; undefined for most. */

@@ -1,7 +1,7 @@
 /** The loop of a guest: one frame in, one frame out, for ever. */
 import type { ContextHost } from '../../context/state.ts'
 import { HOOK } from '../../compiler/hook.ts'
-import type { ControlHead, ErrorData, HookAnswer } from '../wire/message.ts'
+import type { CompiledAnswer, ControlHead, ErrorData, HookAnswer } from '../wire/message.ts'
 import { answer, answerControl, answerError } from './answer.ts'
 import { limitConsole, openConsole } from './console.ts'
 import { createGuestHost, GuestContext } from './context.ts'
@@ -189,6 +189,9 @@ async function control(guest: Guest, head: ControlHead): Promise<void> {
   if (head.control === 'settle') {
     host.settle('program')
     return answerControl({})
+  }
+  if (head.control === 'compiled') {
+    return answerControl({ codeBytes: host.codeBytes() } satisfies CompiledAnswer)
   }
   if (head.control === 'before-snapshot') {
     seed(head.seed)

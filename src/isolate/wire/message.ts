@@ -75,8 +75,13 @@ export interface SettleHead {
   readonly control: 'settle'
 }
 
+/** Asks how much code the runtime has compiled; answered by {@link CompiledAnswer}. */
+export interface CompiledHead {
+  readonly control: 'compiled'
+}
+
 /** What is asked of the program itself. */
-export type ControlHead = DescribeHead | DrawHead | BeforeSnapshotHead | SettleHead
+export type ControlHead = DescribeHead | DrawHead | BeforeSnapshotHead | SettleHead | CompiledHead
 
 /**
  * Makes a base load the program that lies at `name`, as a module. It does not answer: the program takes the next frame. One that
@@ -142,6 +147,11 @@ export interface DescribeAnswer {
 /** The answer to {@link BeforeSnapshotHead}: what the first hook that failed threw, and the index of its module. */
 export interface HookAnswer {
   readonly failed?: { readonly module: number; readonly error: ErrorData }
+}
+
+/** The answer to {@link CompiledHead}: bytes of machine code. */
+export interface CompiledAnswer {
+  readonly codeBytes: number
 }
 
 /** The answer to a control frame that asks nothing. */

@@ -30,6 +30,7 @@ const denoHost: GuestHost = {
   watchExit,
   limitMemory: () => {},
   settle,
+  codeBytes,
   inspect: (value) => Deno.inspect(value),
   explain: explainError,
   takeRefusal: () => undefined,
@@ -74,8 +75,14 @@ const ARRAYS = 1024
 /** Collections after which both halves hold zeros, and what comes begins at the start of one. */
 const COLLECTIONS = 3
 
-/** `v8.getHeapStatistics` of Node, once somebody has asked for it. */
-let heapStatistics: (() => { used_heap_size: number }) | undefined
+/** The part of `node:v8` that is used here. */
+interface NodeV8 {
+  getHeapStatistics(): { used_heap_size: number }
+  getHeapSpaceStatistics(): { space_name: string; space_used_size: number }[]
+}
+
+/** `node:v8`, once somebody has asked for it. */
+let v8: NodeV8 | undefined
 
 /**
  * V8 bumps its way through two half-spaces and never clears them: a warm-up leaves megabytes of dead objects there, page after page. Dead
@@ -88,20 +95,29 @@ let heapStatistics: (() => { used_heap_size: number }) | undefined
  * ```
  */
 function settle(): void {
-  heapStatistics ??= nodeHeapStatistics()
-  let used = heapStatistics().used_heap_size
+  v8 ??= nodeV8()
+  let used = v8.getHeapStatistics().used_heap_size
   for (let made = 0, collections = 0; made < ARRAYS && collections < COLLECTIONS; made++) {
     new Array(ZEROS).fill(0)
-    const now = heapStatistics().used_heap_size
+    const now = v8.getHeapStatistics().used_heap_size
     if (now < used) collections++
     used = now
   }
 }
 
-function nodeHeapStatistics(): () => { used_heap_size: number } {
+/** What V8's spaces of machine code hold. */
+function codeBytes(): number {
+  v8 ??= nodeV8()
+  let bytes = 0
+  for (const { space_name, space_used_size } of v8.getHeapSpaceStatistics()) {
+    if (space_name.startsWith('code_')) bytes += space_used_size
+  }
+  return bytes
+}
+
+function nodeV8(): NodeV8 {
   const { process } = globalThis as unknown as { process: { getBuiltinModule(name: string): unknown } }
-  return (process.getBuiltinModule('node:v8') as { getHeapStatistics(): { used_heap_size: number } })
-    .getHeapStatistics
+  return process.getBuiltinModule('node:v8') as NodeV8
 }
 
 function nothing(): void {}
