@@ -21,8 +21,8 @@ export interface Call {
   /** Its method; undefined: the export itself is the function, or the value. */
   readonly method: string | undefined
   readonly args: readonly unknown[]
-  /** What a class is made with, and `fetch` is given. */
-  readonly env: Readonly<Record<string, unknown>>
+  /** What a class is made with, and `fetch` is given; undefined: what the machine has. */
+  readonly env: Readonly<Record<string, unknown>> | undefined
   readonly props: unknown
 }
 
@@ -41,3 +41,5 @@ export const MODULE_ROOT = 'file:///app/'
 /** Numbers of the runner's handlers on the wire. */
 export const CALL_HANDLER = 0
 export const FETCH_HANDLER = 1
+/** A request for the default export of a program that the machine has, as it is: nothing else comes with it. */
+export const PLAIN_FETCH_HANDLER = 2

@@ -16,10 +16,9 @@ import { checkCode, type CheckedCode, type SandboxCode } from './code.ts'
 import type { SandboxEvents } from './events.ts'
 import { type ResolvedLimits, resolveLimits } from './limits.ts'
 import type { Running, SandboxMachines } from './machines.ts'
-import { type Call, CALL_HANDLER, FETCH_HANDLER } from './message.ts'
+import { type Call, CALL_HANDLER, FETCH_HANDLER, PLAIN_FETCH_HANDLER } from './message.ts'
 import type { ResolvedSandboxOptions } from './options.ts'
-import { planLoaded, toCallFrame, toFetchFrame } from './runner.ts'
-import { encodeValue, joinMessage } from '../values/encode.ts'
+import { planLoaded, toCallFrame, toFetchFrame, toPlainFetchFrame } from './runner.ts'
 import { type CallShape, Shapes } from './shapes.ts'
 
 /** Gives a program when it is needed: at the first call, and again after it was forgotten. */
@@ -255,13 +254,13 @@ export class Programs {
     const begin = performance.now()
     const { code, limits, shapes } = await this.load(version)
     const kind = { options: limits.options, typed: code.typed }
-    const warmup = toWarmup(shapes.all, code)
+    const warmup = toWarmup(shapes.all)
     const plan = await planLoaded(
       version.name ?? 'a program',
       kind,
-      code.program,
+      code,
       warmup,
-      ownerOf(version, code),
+      ownerOf(version),
     )
     const running = await this.#machines.boot(plan)
     const failed = failureOf(running)
@@ -303,14 +302,13 @@ function failureOf({ booted }: Running): string | null {
   return first?.error === undefined ? null : toPrintable(first.error.message)
 }
 
-/** Whose snapshot it is: that of a name with this environment; one without a name is nobody else's. */
-function ownerOf({ name }: Version, { env }: CheckedCode): string {
-  if (name === undefined) return crypto.randomUUID()
-  return JSON.stringify([name, joinMessage(encodeValue(env, { stacks: false })).toBase64()])
+/** Whose snapshot it is: one without a name is nobody else's. */
+function ownerOf({ name }: Version): string {
+  return name ?? crypto.randomUUID()
 }
 
-function toWarmup(shapes: readonly CallShape[], { env }: CheckedCode): Warmup[] {
-  const none = { program: undefined, env, props: undefined }
+function toWarmup(shapes: readonly CallShape[]): Warmup[] {
+  const none = { program: undefined, env: undefined, props: undefined }
   return shapes.map((shape): Warmup => {
     const count = Math.ceil(WARMUP_RUNS / shapes.length)
     if (shape.kind === 'call') {
@@ -325,6 +323,9 @@ function toWarmup(shapes: readonly CallShape[], { env }: CheckedCode): Warmup[] 
       headers: type === '' ? {} : { 'content-type': type },
     })
     const bytes = new TextEncoder().encode(hasBody ? body : '')
+    if (entrypoint === 'default') {
+      return { handler: PLAIN_FETCH_HANDLER, frame: toPlainFetchFrame(request, bytes), count, tried: null }
+    }
     return {
       handler: FETCH_HANDLER,
       frame: toFetchFrame(request, { ...none, entrypoint, body: bytes }),

@@ -21,7 +21,14 @@ import {
 import { createSeed, encodeRequest } from '../isolate/wire/request_frame.ts'
 import { createStackMapper } from '../isolate/plan/stack.ts'
 import type { Warmup } from '../isolate/warm/warmup.ts'
-import { type Call, CALL_HANDLER, FETCH_HANDLER, type FetchCall, type GuestProgram } from './message.ts'
+import {
+  type Call,
+  CALL_HANDLER,
+  FETCH_HANDLER,
+  type FetchCall,
+  type GuestProgram,
+  PLAIN_FETCH_HANDLER,
+} from './message.ts'
 import { encodeValue, joinMessage } from '../values/encode.ts'
 
 /** What a runner is made for. */
@@ -32,6 +39,8 @@ export interface RunnerKind {
 }
 
 const GUEST = new URL('./guest/', import.meta.url)
+/** What `createRunner` gives, by its number on the wire. */
+const HANDLERS = ['call', 'fetch', 'plainFetch'] as const
 const PROGRAM_MARK = '__MAYFLY_PROGRAM__'
 const OUTPUT_MARK = '__MAYFLY_OUTPUT_BYTES__'
 const LOG_MARK = '__MAYFLY_LOG_BYTES__'
@@ -44,6 +53,12 @@ export async function planRunner(kind: RunnerKind): Promise<Program> {
   return await toProgram('the sandbox', { ...kind, options }, null, warmRunner(kind), '')
 }
 
+/** A program for a machine of its own. */
+export interface ProgramSource {
+  readonly program: GuestProgram
+  readonly env: Readonly<Record<string, unknown>>
+}
+
 /**
  * A machine that has a program. `warmup` are calls that it had, as {@linkcode toCallFrame} makes them. Isolates of the process share those
  * of equal code and `owner`: what a warm-up leaves in memory is one owner's.
@@ -51,22 +66,22 @@ export async function planRunner(kind: RunnerKind): Promise<Program> {
 export async function planLoaded(
   name: string,
   kind: RunnerKind,
-  program: GuestProgram,
+  source: ProgramSource,
   warmup: readonly Warmup[],
   owner: string,
 ): Promise<Program> {
-  return await toProgram(name, kind, program, warmup, owner)
+  return await toProgram(name, kind, source, warmup, owner)
 }
 
 async function toProgram(
   name: string,
   kind: RunnerKind,
-  program: GuestProgram | null,
+  source: ProgramSource | null,
   warmup: readonly Warmup[],
   owner: string,
 ): Promise<Program> {
   const { options } = kind
-  const text = fill(await readText(kind), options, program)
+  const text = fill(await readText(kind), options, source)
   const code = new TextEncoder().encode(text)
   const runtime = await bundleRuntime(options.runtime)
   const digest = new Uint8Array(
@@ -78,7 +93,7 @@ async function toProgram(
     hash,
     id: hash.slice(0, 12),
     options,
-    handlers: [{ route, method: 'call' }, { route, method: 'fetch' }],
+    handlers: HANDLERS.map((method) => ({ route, method })),
     files: [name],
     bundle: { code, map: '', inputs: [], missing: [] },
     runtime,
@@ -117,7 +132,7 @@ serve({
   outputBytes: ${OUTPUT_MARK},
   logBytes: ${LOG_MARK},
   modules: [() => createRunner(evaluate, ${PROGRAM_MARK})],
-  handlers: [{ name: 'the program', module: 0, export: 'call' }, { name: 'the program', module: 0, export: 'fetch' }],
+  handlers: ${JSON.stringify(HANDLERS.map((name) => ({ name: 'the program', module: 0, export: name })))},
 })
 `
 }
@@ -126,24 +141,32 @@ function own(name: string): string {
   return JSON.stringify(fromFileUrl(new URL(name, GUEST)))
 }
 
-function fill(text: string, { outputBytes, limits }: ProgramOptions, program: GuestProgram | null): string {
+function fill(
+  text: string,
+  { outputBytes, limits }: ProgramOptions,
+  source: ProgramSource | null,
+): string {
   const values: Readonly<Record<string, () => string>> = {
     [OUTPUT_MARK]: () => `${outputBytes}`,
     [LOG_MARK]: () => `${limits.logBytes}`,
-    [PROGRAM_MARK]: () => program === null ? 'null' : toLiteral(program),
+    [PROGRAM_MARK]: () => source === null ? 'null' : toLiteral(source),
   }
   return text.replaceAll(/__MAYFLY_[A-Z_]+__/g, (mark) => values[mark]!())
 }
 
 /** A program as an expression of JavaScript. */
-function toLiteral({ main, modules }: GuestProgram): string {
+function toLiteral({ program: { main, modules }, env }: ProgramSource): string {
   const entries = modules.map(([name, kind, content]) => {
-    const text = typeof content === 'string'
-      ? JSON.stringify(content)
-      : `Uint8Array.from(${JSON.stringify(toLatin1(content))}, (byte) => byte.charCodeAt(0))`
+    const text = typeof content === 'string' ? JSON.stringify(content) : toByteLiteral(content)
     return `[${JSON.stringify(name)}, ${JSON.stringify(kind)}, ${text}]`
   })
-  return `{ main: ${JSON.stringify(main)}, modules: [${entries.join(', ')}] }`
+  const isEmpty = Object.keys(env).length === 0
+  const bytes = isEmpty ? 'null' : toByteLiteral(joinMessage(encodeValue(env, { stacks: false })))
+  return `{ main: ${JSON.stringify(main)}, modules: [${entries.join(', ')}], env: ${bytes} }`
+}
+
+function toByteLiteral(bytes: Uint8Array): string {
+  return `Uint8Array.from(${JSON.stringify(toLatin1(bytes))}, (byte) => byte.charCodeAt(0))`
 }
 
 function toLatin1(bytes: Uint8Array): string {
@@ -162,6 +185,18 @@ export function toCallFrame(call: Call): Uint8Array<ArrayBuffer> {
 /** A frame that asks a program for a response. */
 export function toFetchFrame(request: Request, call: FetchCall): Uint8Array<ArrayBuffer> {
   return toFrame(FETCH_HANDLER, request.method, request.url, [...request.headers], call)
+}
+
+/** A frame that asks the default export of a program that the machine has, which gets nothing but the request. */
+export function toPlainFetchFrame(
+  { method, url, headers }: Request,
+  body: Uint8Array,
+): Uint8Array<ArrayBuffer> {
+  const path = new URL(url).pathname
+  return encodeRequest(
+    { handler: PLAIN_FETCH_HANDLER, method, url, path, headers: [...headers], seed: createSeed() },
+    body,
+  )
 }
 
 function toFrame(

@@ -15,7 +15,7 @@ import { ClosedError } from '../isolate/machines/errors.ts'
 import type { Machines } from '../isolate/machines/machines.ts'
 import { openVirtualMachines } from '../isolate/boot/virtual_machines.ts'
 import { takeResponse, takeValue } from './answer.ts'
-import { checkText, type SandboxCode } from './code.ts'
+import { type CheckedCode, checkText, type SandboxCode } from './code.ts'
 import { LimitError, type RunStats, SandboxError } from './errors.ts'
 import { SandboxEvents } from './events.ts'
 import { KnownLimits, type ResolvedLimits, resolveLimits, type SandboxLimits } from './limits.ts'
@@ -23,8 +23,8 @@ import { SandboxMachines } from './machines.ts'
 import type { Call, FetchCall } from './message.ts'
 import { type ResolvedSandboxOptions, resolveSandboxOptions, type SandboxOptions } from './options.ts'
 import { type LoadedCode, Programs, type SandboxLoader, type Version } from './programs.ts'
-import { toCallFrame, toFetchFrame } from './runner.ts'
-import { type Done, perform } from './runs.ts'
+import { toCallFrame, toFetchFrame, toPlainFetchFrame } from './runner.ts'
+import { type Done, perform, type Run } from './runs.ts'
 import { type Asks, type CallOptions, SandboxWorker } from './worker.ts'
 
 /** How {@linkcode Sandbox.run} runs a text. */
@@ -225,7 +225,6 @@ export class Sandbox implements AsyncDisposable {
     const { entrypoint, method, args } = call
     return await this.#count(async () => {
       const loaded = await this.#programs.load(version)
-      const { env } = loaded.code
       const limits = withTimeout(loaded.limits, options)
       if (entrypoint !== null && this.#programs.learns(version)) {
         loaded.shapes.addCall(entrypoint, method, args)
@@ -233,7 +232,7 @@ export class Sandbox implements AsyncDisposable {
       const { completion, remains } = await this.#perform(
         version,
         { ...loaded, limits },
-        (program) => toCallFrame({ ...call, program, env }),
+        (code) => toCallFrame({ ...call, program: code?.program, env: code?.env }),
         counts,
       )
       return takeValue(limits, completion, remains)
@@ -251,13 +250,16 @@ export class Sandbox implements AsyncDisposable {
         this.#programs.load(version),
         readBody(request, this.#options.maxBodyBytes),
       ])
-      const { env } = loaded.code
       const limits = withTimeout(loaded.limits, options)
+      const isPlain = call.entrypoint === 'default' && call.props === undefined
       if (this.#programs.learns(version)) loaded.shapes.addFetch(call.entrypoint, request, body)
       const { completion, remains } = await this.#perform(
         version,
         { ...loaded, limits },
-        (program) => toFetchFrame(request, { ...call, program, env, body }),
+        (code) =>
+          code === null && isPlain
+            ? toPlainFetchFrame(request, body)
+            : toFetchFrame(request, { ...call, program: code?.program, env: code?.env, body }),
         true,
       )
       return takeResponse(limits, completion, remains)
@@ -268,30 +270,22 @@ export class Sandbox implements AsyncDisposable {
   async #perform(
     version: Version,
     loaded: LoadedCode,
-    toFrame: (program: Call['program']) => Uint8Array<ArrayBuffer>,
+    toFrame: (code: CheckedCode | null) => Uint8Array<ArrayBuffer>,
     counts: boolean,
   ): Promise<Done> {
     const { flow, name } = version
     const running = counts ? this.#programs.use(version) : null
     if (running !== null) {
       try {
-        const frame = toFrame(undefined)
         const { limits } = loaded
-        return await perform(this.#machines, this.#events, this.#options.queue, {
-          running,
-          limits,
-          frame,
-          flow,
-          name,
-          warm: true,
-        })
+        return await this.#run({ running, limits, frame: toFrame(null), flow, name, warm: true })
       } catch (error) {
         // Dropped, or swapped, between the look at it and now.
         if (!isClosed(error) || this.#closing !== null) throw error
         this.#programs.lose(version, running)
       }
     }
-    return await this.#runOnce(loaded, toFrame(loaded.code.program), flow, name)
+    return await this.#runOnce(loaded, toFrame(loaded.code), flow, name)
   }
 
   async #runOnce(
@@ -305,20 +299,17 @@ export class Sandbox implements AsyncDisposable {
     for (let tries = 0;; tries++) {
       const running = await this.#machines.runner(kind)
       try {
-        return await perform(this.#machines, this.#events, this.#options.queue, {
-          running,
-          limits,
-          frame,
-          flow,
-          name,
-          warm: false,
-        })
+        return await this.#run({ running, limits, frame, flow, name, warm: false })
       } catch (error) {
         // Runners of other limits pushed it out, or a router's machines were opened anew.
         if (!isClosed(error) || this.#closing !== null || tries > 2) throw error
         this.#machines.forget(running)
       }
     }
+  }
+
+  #run(run: Run): Promise<Done> {
+    return perform(this.#machines, this.#events, this.#options.queue, run)
   }
 
   async #count<T>(work: () => Promise<T>): Promise<T> {

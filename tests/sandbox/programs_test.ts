@@ -43,6 +43,38 @@ inEachSandbox({ promoteAfter: 3, promoted: 2 }, ({ runtime, test, sandbox }) => 
     assertEquals((await warm).metadata, { ...(await warm).metadata, warm: true })
   })
 
+  test('a request and a call find the environment in the snapshot as it was given', async () => {
+    const env = { NAME: 'n', BYTES: new Uint8Array([1, 2]), LIST: [1, { a: new Map([[1, 2]]) }] }
+    const text = `let calls = 0
+      const change = (env) => { calls++; env.NAME += '!'; env.LIST.push(1); return env }
+      export class Other { constructor(ctx, env) { this.env = change(env); this.props = ctx.props } see() { return [this.env, this.props] } }
+      export default class {
+        constructor(ctx, env) { this.env = env; this.props = ctx.props }
+        fetch(request, env, ctx) {
+          const same = env === this.env && ctx.props === undefined && this.props === undefined
+          return Response.json({ same, calls, name: change(env).NAME, bytes: [...env.BYTES], list: env.LIST.length, map: env.LIST[1].a.get(1) })
+        }
+      }`
+    const worker = sandbox().get(`env ${runtime}`, () => ({ ...program(text), env }))
+    const other = worker.entrypoint('Other', { props: { user: 'ann' } })
+    const look = async () => {
+      const { calls, ...told } = await (await worker.fetch('http://a.b/', { headers: { a: 'b' } })).json()
+      return [calls, told, await other.call('see')] as const
+    }
+    const ready = next(sandbox(), 'sandbox:ready')
+    const [calls, ...before] = await look()
+    await look()
+    await ready
+    const [callsLater, ...after] = await look()
+    assertEquals(after, before)
+    assertEquals(after, [
+      { same: true, name: 'n!', bytes: [1, 2], list: 3, map: 2 },
+      [{ ...env, NAME: 'n!', LIST: [...env.LIST, 1] }, { user: 'ann' }],
+    ])
+    // It was warmed up, and what that did to the environment is gone.
+    assert(calls === 0 && callsLater > 1, `${calls} and ${callsLater} calls`)
+  })
+
   test('what callers sent is in no snapshot', async () => {
     const secret = crypto.randomUUID()
     const text = `const seen = [] // /users?token=1 { password }

@@ -29,17 +29,26 @@ const { apply, construct } = Reflect
 const NativeResponse = Response
 const WITH_STACKS = { stacks: true }
 
+/** A program that a machine has. */
+export interface LoadedProgram extends GuestProgram {
+  /** Its environment, as {@linkcode encodeValue} makes it; null: an empty one. */
+  readonly env: Uint8Array<ArrayBuffer> | null
+}
+
 /** The handlers of a runner; `loaded` is the program that it has, where it has one. Rejects with what that throws. */
-export async function createRunner(evaluate: Evaluate, loaded: GuestProgram | null) {
+export async function createRunner(evaluate: Evaluate, loaded: LoadedProgram | null) {
   const namespace = loaded === null ? null : await evaluate(loaded)
   const open = (program: GuestProgram | undefined) => program === undefined ? namespace! : evaluate(program)
+  const ownEnv = loaded?.env ?? null
+  /** Made anew, so that no call of the warm-up has changed it. */
+  const makeEnv = () => ownEnv === null ? {} : decodeValue(ownEnv) as Environment
 
   async function call(ctx: RunnerContext): Promise<Response> {
     const { head: { body }, send } = ctx
     let text: CallAnswer
     try {
       const call = decodeValue(body) as Call
-      text = [true, await answerCall(await open(call.program), call)]
+      text = [true, await answerCall(await open(call.program), call, call.env ?? makeEnv())]
     } catch (error) {
       text = [false, error]
     }
@@ -48,17 +57,31 @@ export async function createRunner(evaluate: Evaluate, loaded: GuestProgram | nu
 
   async function fetch(ctx: RunnerContext): Promise<Response> {
     const { head } = ctx
-    const { program, entrypoint, env, props, body } = decodeValue(head.body) as FetchCall
+    const { program, entrypoint, env = makeEnv(), props, body } = decodeValue(head.body) as FetchCall
     head.body = body
-    const work: unknown[] = []
-    const target = toTarget(await open(program), entrypoint, env, toContext(props, work))
-    const method = methodOf(target, 'fetch', entrypoint)
-    const response = await apply(method, target, [ctx.request, env, toContext(props, work)])
-    await Promise.all(work)
-    return response as Response
+    return await answerFetch(await open(program), entrypoint, env, props, ctx.request)
   }
 
-  return { call, fetch }
+  function plainFetch({ request }: RunnerContext): Promise<Response> {
+    return answerFetch(namespace!, 'default', makeEnv(), undefined, request)
+  }
+
+  return { call, fetch, plainFetch }
+}
+
+async function answerFetch(
+  namespace: Namespace,
+  entrypoint: string,
+  env: Environment,
+  props: unknown,
+  request: Request,
+): Promise<Response> {
+  const work: unknown[] = []
+  const context = toContext(props, work)
+  const target = toTarget(namespace, entrypoint, env, context)
+  const response = await apply(methodOf(target, 'fetch', entrypoint), target, [request, env, context])
+  if (work.length > 0) await Promise.all(work)
+  return response as Response
 }
 
 function respond(send: RunnerContext['send'], answer: CallAnswer): Response {
@@ -71,7 +94,11 @@ function respond(send: RunnerContext['send'], answer: CallAnswer): Response {
   return encoded.raw.length === 0 ? send.text(encoded.text) : new NativeResponse(joinMessage(encoded))
 }
 
-async function answerCall(namespace: Namespace, { entrypoint, method, args, env, props }: Call) {
+async function answerCall(
+  namespace: Namespace,
+  { entrypoint, method, args, props }: Call,
+  env: Environment,
+) {
   if (entrypoint === null) return Object.keys(namespace)
   const work: unknown[] = []
   let value
@@ -85,7 +112,7 @@ async function answerCall(namespace: Namespace, { entrypoint, method, args, env,
     const target = isOwn ? namespace : toTarget(namespace, entrypoint, env, toContext(props, work))
     value = await apply(methodOf(target, method, entrypoint), isOwn ? undefined : target, args as unknown[])
   }
-  await Promise.all(work)
+  if (work.length > 0) await Promise.all(work)
   return value
 }
 
