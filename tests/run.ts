@@ -1,6 +1,6 @@
 /**
- * The tests, tier by tier (`tiers.ts`): `deno task test`, `--check` (`deno task check`), `--gate` (`deno task gate`), `--nightly` (`deno
- * task nightly`). `--vtx` (`deno task test-vtx`) runs nothing but the native tests on emulated VT-x, and gives `native/hwtest/run` the
+ * The tests, tier by tier (`tiers.ts`): `deno task test`, `--check` (`deno task check`), `--gate` (`deno task gate`; with `--after-test`
+ * without what `deno task test` has just shown in the same clone), `--nightly` (`deno task nightly`). `--vtx` (`deno task test-vtx`) runs nothing but the native tests on emulated VT-x, and gives `native/hwtest/run` the
  * other arguments (`--only vmm`). What follows `--` goes to `deno test` (a file, `--filter name`), and nothing else runs.
  *
  * It ends with a line `N passed, N failed` and exits with 1 when anything failed.
@@ -10,6 +10,7 @@ import { type Cargo, findCargo, ToolchainError } from '../src/isolate/ffi/build/
 import { installChromium, installGuestTools } from './install.ts'
 import { type Count, runLanes, type Step } from './runner.ts'
 import {
+  allNativeTests,
   allTests,
   checkPackages,
   checkSteps,
@@ -19,14 +20,14 @@ import {
   fuzzing,
   guestSteps,
   nativeLints,
-  nativeTests,
-  QUICK_NATIVE,
+  otherTests,
+  quickNativeTests,
   quickTests,
   soak,
 } from './tier_steps.ts'
 
 /** Seconds of fuzzing for each target. */
-const FUZZ_SECONDS = { gate: 60, nightly: 1800 }
+const FUZZ_SECONDS = { gate: 20, nightly: 1800 }
 
 async function main(args: readonly string[]): Promise<number> {
   const total: Count = { passed: 0, failed: 0, skipped: 0 }
@@ -52,7 +53,7 @@ async function planStages(args: readonly string[]): Promise<Stages> {
   if (flags.includes('--vtx')) {
     return cargo === undefined ? [] : [[[emulatedVtx(cargo, flags.filter((flag) => flag !== '--vtx'))]]]
   }
-  if (flags.includes('--gate')) return await planGate(cargo)
+  if (flags.includes('--gate')) return await planGate(cargo, flags.includes('--after-test'))
   if (flags.includes('--nightly')) {
     return cargo === undefined
       ? []
@@ -61,7 +62,7 @@ async function planStages(args: readonly string[]): Promise<Stages> {
   return [planQuick(cargo)]
 }
 
-/** Two lanes: what machines run is built while the rest is checked. */
+/** Three lanes: what machines run is built while the rest is checked, and the native tests of the same crates behind it. */
 function planQuick(cargo: Cargo | undefined): Step[][] {
   const { plain, machines } = quickTests()
   console.log(
@@ -69,23 +70,28 @@ function planQuick(cargo: Cargo | undefined): Step[][] {
   )
   return [
     [machines],
-    [...checkSteps(), plain, ...(cargo === undefined ? [] : [nativeTests(cargo, ...QUICK_NATIVE)])],
+    [plain],
+    [...checkSteps(), ...(cargo === undefined ? [] : [quickNativeTests(cargo)])],
   ]
 }
 
-/** What runs machines beside all else; then what wants both cores for itself. */
-async function planGate(cargo: Cargo | undefined): Promise<Stages> {
+/**
+ * What runs machines beside all else; then what wants both cores for itself. `afterTest`: without what `deno task test` has shown in this
+ * clone.
+ */
+async function planGate(cargo: Cargo | undefined, afterTest: boolean): Promise<Stages> {
   await installChromium()
   await installGuestTools()
-  const { plain, machines, packages } = allTests()
-  const checks = [...checkSteps(), checkPackages()]
-  if (cargo === undefined) return [[[...checks, plain, machines, packages]]]
+  const { plain, machines, packages } = afterTest ? await otherTests() : allTests()
+  const checks = [...afterTest ? [] : checkSteps(), checkPackages()]
+  if (cargo === undefined) return [[[...checks, plain, ...machines, packages]]]
   const guest = await guestSteps(cargo)
   return [
     [
       // The tests of `runtime: 'core'` run what it builds.
-      [...guest.tests, machines],
-      [...checks, plain, ...nativeLints(cargo), nativeTests(cargo), ...guest.lints, packages],
+      [...guest.tests, ...machines],
+      [...checks, plain, ...guest.lints, packages],
+      [...nativeLints(cargo), allNativeTests(cargo)],
     ],
     [[fuzzing(cargo, FUZZ_SECONDS.gate), emulatedAmdV(cargo)]],
   ]

@@ -8,15 +8,24 @@
  * ```
  */
 
-/** The tier that runs; a plain `deno test` belongs to none and leaves nothing out. */
-export type Tier = 'test' | 'gate'
+/** The tier that runs; a plain `deno test` belongs to none and leaves nothing out. `rest` is the gate without what `test` has just shown. */
+export type Tier = 'test' | 'gate' | 'rest'
 
 /** Tells the tests of their tier. */
 export const TIER_VARIABLE = 'MAYFLY_TIER'
 
 /** Whether tests are to leave out what only the gate runs. */
 export function isQuick(): boolean {
-  return Deno.env.get(TIER_VARIABLE) === 'test' satisfies Tier
+  return readTier() === 'test'
+}
+
+/** Whether tests are to leave out what `test` runs as well. */
+export function isRest(): boolean {
+  return readTier() === 'rest'
+}
+
+function readTier(): Tier | undefined {
+  return Deno.env.get(TIER_VARIABLE) as Tier | undefined
 }
 
 /** Files that only the gate runs: attacks, programs that load badly or run cold, the runtime core (whose build takes minutes), npm packages (800 MB to download), Chromium, growth over many rounds. */

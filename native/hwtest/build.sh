@@ -1,10 +1,7 @@
 # Builds the test programs. Sourced by `run`.
 # shellcheck shell=bash disable=SC2034,SC2154
 
-triple=x86_64-unknown-linux-gnu
-
-# Every test program and every binary of the chosen crates: static and optimised, with debug assertions and the lines of the
-# sources, which the report of a crash names. Writes one line for each to $work/programs: `test|bin CRATE NAME FOLDER PATH ...`.
+# Every test program and every binary of the chosen crates, as `cargo` beside this file builds them. Writes one line for each to $work/programs: `test|bin CRATE NAME FOLDER PATH ...`.
 build_programs() {
   local selection=(--workspace) name
   if ((${#only[@]} > 0)); then
@@ -76,13 +73,7 @@ is_chosen() { # TITLE
 }
 
 cargo_static() { # VERB OPTION...
-  local verb=$1
-  shift
-  # A target directory of its own: the flags differ from those of an ordinary build.
-  CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUSTFLAGS='-C target-feature=+crt-static' \
-    CARGO_PROFILE_DEV_OPT_LEVEL=3 CARGO_PROFILE_DEV_DEBUG=line-tables-only \
-    timeout -k 5 2400 cargo "$verb" --manifest-path "$native/Cargo.toml" --locked --quiet "$@" --target "$triple" \
-    --target-dir "$target" --message-format json-render-diagnostics
+  timeout -k 5 2400 "$here/cargo" "$@" --locked --quiet --message-format json-render-diagnostics
 }
 
 # Cargo's messages in, lines of $work/programs out. Cargo prints one object a line.

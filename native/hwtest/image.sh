@@ -21,6 +21,9 @@ prepare_system() {
   cp "$busybox" "$tree/hwtest/bin/busybox"
   cp "$here/init" "$tree/init"
   cp "$here/checks" "$tree/hwtest/checks"
+  texts_of DENO_ARGUMENTS >"$tree/hwtest/deno-arguments"
+  texts_of DENO_ENVIRONMENT >"$tree/hwtest/deno-environment"
+  texts_of V8_FLAGS | paste -sd, >"$tree/hwtest/v8-flags"
   chmod +x "$tree/init"
   cp -r "$cache/kernel/hwtest/." "$tree/hwtest/modules/"
 }
@@ -94,7 +97,7 @@ add_programs() {
     add_file "$path"
     # Only `guard` looks at the lines of its sources, and they are three quarters of a program.
     [[ $crate == guard ]] || strip --strip-debug "$tree$path"
-    mkdir -p "$tree$folder" "$tree$target/$triple/tmp"
+    mkdir -p "$tree$folder" "$tree$target/x86_64-unknown-linux-gnu/tmp"
     case $kind in
       bin) ln -sf "$path" "$tree/bin/$name" ;;
       test) echo "$crate/$name $when $folder $path --test-threads=1 --show-output --color=never $filters" >>"$tree/hwtest/programs" ;;
@@ -109,4 +112,9 @@ add_framework() {
   say "gathering the framework"
   timeout -k 5 1800 "$deno" run --quiet --allow-all --no-prompt "$here/framework.ts" "$tree/hwtest" >&2 || fail "the framework cannot be gathered"
   add_libraries "$(find "$tree/hwtest/mayfly/native/target" -name '*.so')"
+}
+
+# The texts of a list in `native/abi`, a line each.
+texts_of() { # NAME
+  sed -n "/^pub const $1:/,/^];/s/^ *\"\(.*\)\",\$/\1/p" "$native/abi/src/deno.rs"
 }

@@ -1,10 +1,5 @@
 import { type Filter, FILTERS_RULE, LIMIT_DEFAULTS, LIMIT_RULES } from '../dve/mod.ts'
-import {
-  DEFAULT_RULES,
-  type IsolateLimits,
-  type IsolateRuntime,
-  MACHINE_RULES,
-} from '../isolate/plan/options.ts'
+import { DEFAULT_RULES, type IsolateDefaults, MACHINE_RULES } from '../isolate/plan/options.ts'
 import { checkOptions } from '../options/check.ts'
 import { withDefaults } from '../options/resolve.ts'
 import {
@@ -24,21 +19,9 @@ import type { WorkerPoolOptions as WorkerOptions } from '../worker/types.ts'
 export type { WorkerOptions }
 
 /** The virtual machines of isolated handlers. */
-export interface IsolateRouterOptions {
-  /** What runs routes that do not say it. Default `deno`. */
-  runtime?: IsolateRuntime
+export interface IsolateRouterOptions extends IsolateDefaults {
   /** Number of virtual machines. Default: the machine's cores. */
   vms?: number
-  /** Milliseconds that a request may run. */
-  timeoutMs?: number
-  /** Milliseconds that a request may have a CPU. Default: no limit but `timeoutMs`. */
-  cpuMs?: number
-  /** Memory of one request in MiB. */
-  memoryMb?: number
-  /** Microseconds by which the clocks of handlers move on. Default 0: exact. */
-  coarseClockUs?: number
-  /** Further limits of routes that say no others. */
-  limits?: IsolateLimits
   /** Requests that may wait. Default 1024. */
   queue?: number
   /**

@@ -5,7 +5,7 @@ import { fromFileUrl } from '@std/path'
 import { buildLibrary } from '../../src/isolate/ffi/build/build.ts'
 import { checkKvmDevice } from '../../src/isolate/ffi/kvm_device.ts'
 import { findCargo } from '../../src/isolate/ffi/build/toolchain.ts'
-import { isQuick } from '../tiers.ts'
+import { isQuick, isRest } from '../tiers.ts'
 import { setEnvironment } from '../environment.ts'
 
 /** Why no machine can run here; '' when one can. */
@@ -65,8 +65,8 @@ export const OF_PROGRAMS: ReadonlySet<string> = new Set([
 /** What runs isolated handlers. */
 export type Runtime = 'deno' | 'core'
 
-/** The suites run over both, in the quick tier over the first: the build of the other takes minutes. */
-export const RUNTIMES: readonly Runtime[] = isQuick() ? ['deno'] : ['deno', 'core']
+/** The suites run over both; in the quick tier over the first, as the build of the other takes minutes. */
+export const RUNTIMES: readonly Runtime[] = isQuick() ? ['deno'] : isRest() ? ['core'] : ['deno', 'core']
 
 /** Tests of one runtime. */
 export function testIn(runtime: Runtime): typeof testIsolated {

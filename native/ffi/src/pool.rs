@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use mayfly_abi::limits::{QUEUE_MAX, WORKERS_MAX};
 use mayfly_pool::{self as native, Denial, Job, Outcome, Pool, Program, Refused, Traces};
 use serde_json::{Value, json};
 
@@ -11,10 +12,6 @@ use crate::abi::{Fault, Status, fault};
 use crate::layout::{Completion, Part, Reset, encode_machine, encode_outcome, micros};
 use crate::tickets::{Finished, SLOTS_MAX, Tickets};
 
-/// Most worker threads.
-const WORKERS_MAX: u32 = 256;
-/// Most requests that wait.
-const QUEUE_MAX: u32 = 16_384;
 /// Most completions that one wait gives.
 const BATCH_MAX: usize = 1024;
 

@@ -5,6 +5,10 @@
 //! ```
 //! A pair in a payload (mount, file) is the length of its first half as a u32, then both halves.
 
+use mayfly_abi::limits::{
+    CLOCK_MAX_US, DESCRIPTORS_MAX, DESCRIPTORS_MIN, MAPPINGS_MAX, MAPPINGS_MIN, MEMORY_MAX, MEMORY_MIN,
+    THREADS_MAX, WARMUP_RUNS_MAX,
+};
 use mayfly_pool::{Limits, Load, Loading, Mount, Spec, WarmupRequest, library_mounts};
 use mayfly_wire::{BODY_MAX, Kind, Limits as FrameLimits, Progress, progress};
 
@@ -13,16 +17,8 @@ use crate::warmup::{Entry, Plan};
 
 /// The only version there is.
 pub const VERSION: u32 = 4;
-/// Most descriptors, threads and mappings that a guest may be given: each costs the host memory, and a reset looks at all.
-const DESCRIPTORS_MAX: u32 = 65_536;
-const THREADS_MAX: u32 = 1024;
-const MAPPINGS_MAX: u32 = 65_530;
-/// Most memory of a guest, in bytes.
-const MEMORY_MAX: u64 = 1 << 40;
 /// Most items of a description.
 const ITEMS_MAX: usize = 100_000;
-/// Most runs of one warm-up frame.
-const RUNS_MAX: u32 = 1_000_000;
 /// Mark of a warm-up frame: its last answer is kept.
 const KEEP_ANSWER: u32 = 1;
 /// Mark of a warm-up frame: forks rehearse it, and it is tried out after the boot.
@@ -243,8 +239,10 @@ fn loading(payload: &[u8]) -> Result<Loading, Fault> {
 fn clock(payload: &[u8]) -> Result<u64, Fault> {
     let mut r = Reader { rest: payload };
     match r.number()? {
-        micros @ 0..=1_000_000 if r.rest.is_empty() => Ok(u64::from(micros) * 1000),
-        micros => Err(wrong(format!("a clock of {micros} us, want at most 1000000"))),
+        micros @ 0..=CLOCK_MAX_US if r.rest.is_empty() => Ok(u64::from(micros) * 1000),
+        micros => Err(wrong(format!(
+            "a clock of {micros} us, want at most {CLOCK_MAX_US}"
+        ))),
     }
 }
 
@@ -257,7 +255,7 @@ fn limits(payload: &[u8]) -> Result<Limits, Fault> {
     if !r.rest.is_empty() {
         return Err(wrong("limits that go on, want 52 bytes"));
     }
-    if !(1 << 20..=MEMORY_MAX).contains(&memory_bytes) {
+    if !(MEMORY_MIN..=MEMORY_MAX).contains(&memory_bytes) {
         return Err(wrong(format!(
             "memory of {memory_bytes} bytes, want 1 MiB to 1 TiB"
         )));
@@ -267,9 +265,9 @@ fn limits(payload: &[u8]) -> Result<Limits, Fault> {
         return Err(wrong(format!("output of {most} bytes, want at most {BODY_MAX}")));
     }
     let tables = [
-        (descriptors, 3, DESCRIPTORS_MAX, "descriptors"),
+        (descriptors, DESCRIPTORS_MIN, DESCRIPTORS_MAX, "descriptors"),
         (threads, 1, THREADS_MAX, "threads"),
-        (mappings, 16, MAPPINGS_MAX, "mappings"),
+        (mappings, MAPPINGS_MIN, MAPPINGS_MAX, "mappings"),
     ];
     for (number, least, most, what) in tables {
         if !(least..=most).contains(&number) {
@@ -293,9 +291,9 @@ fn warmup(payload: &[u8]) -> Result<Entry, Fault> {
     let mut r = Reader { rest: payload };
     let (runs, group, marks) = (r.number()?, r.number()?, r.number()?);
     let (timeout_ms, window_ms, most_ms) = (r.number()?, r.number()?, r.number()?);
-    if runs > RUNS_MAX || marks > KEEP_ANSWER | REHEARSE | GAUGE {
+    if runs > WARMUP_RUNS_MAX || marks > KEEP_ANSWER | REHEARSE | GAUGE {
         return Err(wrong(format!(
-            "warm-up of {runs} runs, marks {marks}, want at most {RUNS_MAX} and 7"
+            "warm-up of {runs} runs, marks {marks}, want at most {WARMUP_RUNS_MAX} and 7"
         )));
     }
     check_frame(r.rest)?;

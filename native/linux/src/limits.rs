@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use mayfly_abi::limits::{DESCRIPTORS_DEFAULT, MAPPINGS_MAX, THREADS_DEFAULT};
+
 /// Bounds on one guest. Each is tested at the limit, one below and one above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -33,9 +35,9 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            descriptors: 1024,
-            threads: 64,
-            mappings: 65_530,
+            descriptors: DESCRIPTORS_DEFAULT as usize,
+            threads: THREADS_DEFAULT as usize,
+            mappings: MAPPINGS_MAX as usize,
             reserved_bytes: 1 << 42,
             file_bytes: 16 << 20,
             file_nodes: 32_768,

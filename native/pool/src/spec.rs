@@ -6,6 +6,9 @@ pub(crate) mod mount;
 
 use std::fmt;
 
+use mayfly_abi::limits::{
+    CALLS_DEFAULT, DESCRIPTORS_DEFAULT, LOG_DEFAULT, MAPPINGS_MAX, OUTPUT_DEFAULT, THREADS_DEFAULT,
+};
 use mayfly_linux::kernel::exec::ExecError;
 
 use crate::spec::mount::{Mount, MountError};
@@ -64,14 +67,14 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             memory_bytes: 128 << 20,
-            output_bytes: 8 << 20,
-            log_bytes: 64 << 10,
+            output_bytes: OUTPUT_DEFAULT,
+            log_bytes: LOG_DEFAULT as usize,
             boot_ns: 10_000_000_000,
             cpu_ns: None,
-            calls: 1_000_000,
-            descriptors: 1024,
-            threads: 64,
-            mappings: 65_530,
+            calls: CALLS_DEFAULT,
+            descriptors: DESCRIPTORS_DEFAULT as usize,
+            threads: THREADS_DEFAULT as usize,
+            mappings: MAPPINGS_MAX as usize,
         }
     }
 }

@@ -1,5 +1,18 @@
 /** What a route file says about its isolation. */
 import { isGrant, WANTED_GRANTS } from './grants.ts'
+import {
+  CALLS_DEFAULT,
+  CLOCK_MAX_US,
+  DESCRIPTORS_DEFAULT,
+  DESCRIPTORS_MAX,
+  LOG_DEFAULT,
+  MAPPINGS_MAX,
+  OUTPUT_DEFAULT,
+  QUEUE_MAX,
+  THREADS_DEFAULT,
+  THREADS_MAX,
+  WORKERS_MAX,
+} from './native_tables.ts'
 import { isWarmupPath } from '../warm/warmup_file.ts'
 import { findEntryFault, MAX_WARMUP_REQUESTS, type WarmupRequest } from '../warm/warmup_request.ts'
 import { BODY_MAX } from '../wire/wire.ts'
@@ -84,23 +97,29 @@ export type ResolvedIsolateOptions = Readonly<
   }
 >
 
-/** What the router gives for all of its routes. */
+/** What the router gives for all of its routes that say nothing else. */
 export interface IsolateDefaults {
+  /** What runs them. Default `deno`. */
   readonly runtime?: IsolateRuntime
+  /** Milliseconds that a request may run. Default 1000. */
   readonly timeoutMs?: number
+  /** Milliseconds that a request may have a CPU. Default: no limit but `timeoutMs`. */
   readonly cpuMs?: number
+  /** Memory of one request in MiB. Default 128. */
   readonly memoryMb?: number
+  /** Microseconds by which the clocks of handlers move on. Default 0: exact. */
   readonly coarseClockUs?: number
+  /** Further limits. */
   readonly limits?: IsolateLimits
 }
 
 /** Limits of a route for which neither it nor the router says others. */
 export const DEFAULT_LIMITS: Readonly<Required<IsolateLimits>> = Object.freeze({
-  files: 1024,
-  threads: 64,
-  mappings: 65_530,
-  systemCalls: 1_000_000,
-  logBytes: 65_536,
+  files: DESCRIPTORS_DEFAULT,
+  threads: THREADS_DEFAULT,
+  mappings: MAPPINGS_MAX,
+  systemCalls: CALLS_DEFAULT,
+  logBytes: LOG_DEFAULT,
 })
 
 /** Options of a route for which neither it nor the router says others; without `cpuMs` there is no limit. */
@@ -118,13 +137,12 @@ export const DEFAULT_WARMUP = 1000
 const MAX_WARMUP = 100_000
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 const GROUP = /^[\w-]{1,64}$/
-const MAX_MACHINES = 256
 
 /** What the limits must be. */
 export const LIMIT_RULES: OptionRules<IsolateLimits> = {
-  files: integer(64, 65_536),
-  threads: integer(40, 1024),
-  mappings: integer(4096, 65_530),
+  files: integer(64, DESCRIPTORS_MAX),
+  threads: integer(40, THREADS_MAX),
+  mappings: integer(4096, MAPPINGS_MAX),
   systemCalls: integer(1, 1_000_000_000),
   logBytes: integer(0, 16 << 20),
 }
@@ -135,20 +153,20 @@ export const DEFAULT_RULES: OptionRules<IsolateDefaults> = {
   timeoutMs: integer(1, 600_000),
   cpuMs: integer(1, 600_000),
   memoryMb: integer(16, 4096),
-  coarseClockUs: integer(0, 1_000_000),
+  coarseClockUs: integer(0, CLOCK_MAX_US),
   limits: object(LIMIT_RULES),
 }
 
-/** What the router may say of its machines; `native/ffi/src/pool.rs` takes no more of them, nor a longer queue. */
+/** What the router may say of its machines. */
 export const MACHINE_RULES: OptionRules<{ vms?: number; queue?: number; memoryBudgetMb?: number }> = {
-  vms: integer(1, MAX_MACHINES),
-  queue: integer(1, 16_384),
+  vms: integer(1, WORKERS_MAX),
+  queue: integer(1, QUEUE_MAX),
   memoryBudgetMb: integer(1),
 }
 
 /** Machines where the router does not say how many. */
 export function defaultMachines(): number {
-  return Math.min(navigator.hardwareConcurrency, MAX_MACHINES)
+  return Math.min(navigator.hardwareConcurrency, WORKERS_MAX)
 }
 
 /** What `outputBytes` must be. */
@@ -194,7 +212,7 @@ export function resolveIsolateOptions(
   const given: IsolateOptions = options
   const { env, may, ...others } = withDefaults(given, {
     ...withDefaults(defaults, ROUTER_DEFAULTS),
-    outputBytes: 8 << 20,
+    outputBytes: OUTPUT_DEFAULT,
     warmup: DEFAULT_WARMUP,
     ephemeral: true,
     env: [],

@@ -10,6 +10,7 @@ import {
 } from '../bundle/bundle.ts'
 import { SURFACE_PATH } from '../core/core_surface.ts'
 import { readIsolated } from './literal.ts'
+import { DENO_ARGUMENTS, DENO_ENVIRONMENT, V8_FLAGS } from './native_tables.ts'
 import {
   findDifference,
   type IsolateDefaults,
@@ -103,8 +104,6 @@ export interface Surroundings {
 export const PROGRAM_FILE = 'program.js'
 /** Where a bundle lies in a guest. */
 export const GUEST_PATH = `/${PROGRAM_FILE}`
-/** A folder that exists in no guest, so that Deno keeps no caches. */
-const NO_FOLDER = '/nonexistent'
 
 /** A file of a program to be. */
 export interface Member {
@@ -295,50 +294,20 @@ function toTargets({ methods, mount }: IsolatedRoute, first: number): WarmupTarg
 }
 
 /**
- * One thread, and no inlining in V8's middle tier: a hot loop that Maglev has inlined into a function that runs once a request
- * never reaches TurboFan (seen: 450 us instead of 120). Code of lower tiers counts how often it runs, in a cell of each function,
- * and so writes to one page after another: a warm-up of 1000 requests, which a handler's routes share, takes all of it to TurboFan
- * (wanted are 400 and 3000 runs else, seen with a hello: 36 pages in place of 27).
- */
-const V8_FLAGS = `--v8-flags=${
-  [
-    '--single-threaded',
-    '--no-maglev-inlining',
-    '--invocation-count-for-maglev=100',
-    '--invocation-count-for-turbofan=200',
-  ].join()
-}`
-
-/**
  * Arguments for deno: no permission but the named variables and `NODE_ENV`, nothing fetched, nothing read beside the bundle. The core
  * runtime has no way to any of it.
  */
 export function guestArguments({ env, runtime }: ProgramOptions, bundlePath: string): string[] {
   if (runtime === 'core') return [SURFACE_PATH, bundlePath]
   return [
-    'run',
-    '--no-prompt',
-    '--cached-only',
-    '--no-lock',
-    '--no-config',
-    '--no-npm',
-    '--no-remote',
-    '--no-check',
-    V8_FLAGS,
+    ...DENO_ARGUMENTS,
+    `--v8-flags=${V8_FLAGS.join()}`,
     `--allow-env=${[...new Set([...env, ...Object.keys(GIVEN_ENVIRONMENT)])].sort().join(',')}`,
     // Everything else is as if it were not there: packages look for variables and files, and do without.
     '--ignore-env',
     '--ignore-read',
     bundlePath,
   ]
-}
-
-/** What keeps Deno from looking for folders and servers. */
-const DENO_ENVIRONMENT = {
-  HOME: NO_FOLDER,
-  DENO_DIR: NO_FOLDER,
-  DENO_NO_UPDATE_CHECK: '1',
-  NO_COLOR: '1',
 }
 
 /** What every guest may read, unless `env` names the host's own. Packages leave out their checks for development. */
@@ -351,9 +320,14 @@ export function guestEnvironment(
 ): Record<string, string> {
   const given = env.map((name) => [name, readEnv(name)] as const).filter(([, value]) => value !== undefined)
   return {
-    ...(runtime === 'deno' ? { ...DENO_ENVIRONMENT, ...GIVEN_ENVIRONMENT } : {}),
+    ...(runtime === 'deno' ? { ...toRecord(DENO_ENVIRONMENT), ...GIVEN_ENVIRONMENT } : {}),
     ...Object.fromEntries(given) as Record<string, string>,
   }
+}
+
+/** `NAME=value` as members of an object. */
+function toRecord(variables: readonly string[]): Record<string, string> {
+  return Object.fromEntries(variables.map((variable) => variable.split('=', 2) as [string, string]))
 }
 
 async function digest(code: Uint8Array, rest: string): Promise<string> {

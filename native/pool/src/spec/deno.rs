@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use mayfly_abi::deno::{DENO_ARGUMENTS, DENO_ENVIRONMENT, V8_FLAGS};
+
 use crate::spec::libraries::library_mounts;
 use crate::spec::mount::Mount;
 use crate::spec::{Limits, Spec};
@@ -11,39 +13,19 @@ const BINARY: &str = "/bin/deno";
 /// Where the guest sees the bundle.
 const BUNDLE: &str = "/app/main.js";
 
-/// As the framework has them (`V8_FLAGS` of src/isolate/plan/program.ts, which says why).
-const V8_FLAGS: &str = "--v8-flags=--single-threaded,--no-maglev-inlining,--invocation-count-for-maglev=100,--invocation-count-for-turbofan=200";
-
 /// Runs a bundled JavaScript module under the unmodified `deno` binary: no permission, no configuration, no cache, no network. The module reads frames from fd 0 and writes frames to fd 1.
 pub fn deno_spec(binary: &Path, bundle: Vec<u8>, limits: Limits) -> Spec {
-    let flags = [
-        "run",
-        "--no-prompt",
-        "--cached-only",
-        "--no-lock",
-        "--no-config",
-        "--no-npm",
-        "--no-remote",
-        "--no-check",
-        V8_FLAGS,
-    ];
     let mut arguments = vec!["deno".to_owned()];
-    arguments.extend(flags.map(str::to_owned));
+    arguments.extend(DENO_ARGUMENTS.iter().copied().map(str::to_owned));
+    arguments.push(format!("--v8-flags={}", V8_FLAGS.join(",")));
     arguments.push(BUNDLE.into());
-    let environment = [
-        "HOME=/nonexistent",
-        "DENO_DIR=/nonexistent/deno",
-        "DENO_NO_UPDATE_CHECK=1",
-        "NO_COLOR=1",
-        "LANG=C",
-    ];
     let mut mounts = library_mounts(binary);
     mounts.push(Mount::host(BINARY, binary));
     mounts.push(Mount::bytes(BUNDLE, bundle));
     Spec {
         path: BINARY.into(),
         arguments,
-        environment: environment.map(str::to_owned).into(),
+        environment: DENO_ENVIRONMENT.iter().copied().map(str::to_owned).collect(),
         mounts,
         folder: "/app".into(),
         writable: None,

@@ -15,8 +15,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use c_guest::{compile, compiled, spec};
-use mayfly_pool::{BootError, Completion, Job, LeftOut, Outcome, Pool, Program, Refused, WarmupRequest};
-use mayfly_vmm::ResetStep;
+use mayfly_pool::{BootError, Completion, Job, Outcome, Pool, Program, Refused, WarmupRequest};
 use rounds::rounds;
 use support::{Client, PATIENCE, SECOND, frame, host, text};
 
@@ -298,8 +297,12 @@ fn a_checked_request_fails_in_a_machine_that_is_not_its_snapshot() {
 }
 
 /// A byte of memory, of the vector registers or of a table that was not put back is seen.
+#[cfg(feature = "mutations")]
 #[test]
 fn the_check_sees_what_a_reset_left_out() {
+    use mayfly_pool::LeftOut;
+    use mayfly_vmm::ResetStep;
+
     let Some(program) = program() else { return };
     let seen = |what: &str, left_out: LeftOut| {
         let mut client = Client::new(&program);

@@ -4,7 +4,7 @@ import { type Artifact, buildArtifact, type BuildOptions, keptFolder } from './c
 export { type BuildOptions } from './cargo_build.ts'
 
 /** The crates of the library, folders of the workspace; a test compares them with the manifests. */
-export const CRATES = ['ffi', 'guard', 'linux', 'pool', 'vmm', 'wire'] as const
+export const CRATES = ['abi', 'ffi', 'guard', 'linux', 'pool', 'vmm', 'wire'] as const
 
 export const LIBRARY: Artifact = {
   what: 'the virtual machines',

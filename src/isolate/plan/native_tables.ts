@@ -1,0 +1,82 @@
+/** Tables of `native/abi`, written by its `generate.ts`; change them there. */
+
+/** Most worker threads of a pool, each with its machines. */
+export const WORKERS_MAX = 256
+
+/** Most requests that wait in a pool. */
+export const QUEUE_MAX = 16_384
+
+/** Least memory of a guest, in bytes. */
+export const MEMORY_MIN = 1_048_576
+
+/** Most memory of a guest, in bytes. */
+export const MEMORY_MAX = 1_099_511_627_776
+
+/** Fewest descriptors that a guest may be given. */
+export const DESCRIPTORS_MIN = 3
+
+/** Most descriptors that a guest may be given: each costs the host memory, and a reset looks at all of them. */
+export const DESCRIPTORS_MAX = 65_536
+
+/** Descriptors of a guest that says no number. */
+export const DESCRIPTORS_DEFAULT = 1_024
+
+/** Most threads that a guest may be given; they cost as descriptors do. */
+export const THREADS_MAX = 1_024
+
+/** Threads of a guest that says no number. */
+export const THREADS_DEFAULT = 64
+
+/** Fewest mappings that a guest may be given. */
+export const MAPPINGS_MIN = 16
+
+/** Most mappings that a guest may be given, as in Linux; a guest that says no number has as many. */
+export const MAPPINGS_MAX = 65_530
+
+/** System calls of a request that says no number. */
+export const CALLS_DEFAULT = 1_000_000
+
+/** Bytes that are kept of what a request that says no number writes to fd 2. */
+export const LOG_DEFAULT = 65_536
+
+/** Bytes of a response's body, for a request that says no number. */
+export const OUTPUT_DEFAULT = 8_388_608
+
+/** Most microseconds by which a program's clocks move on. */
+export const CLOCK_MAX_US = 1_000_000
+
+/** Most runs of one warm-up frame. */
+export const WARMUP_RUNS_MAX = 1_000_000
+
+/** Arguments in front of the module: no configuration, no lock file, nothing fetched, and no permission unless more is said. */
+export const DENO_ARGUMENTS = [
+  'run',
+  '--no-prompt',
+  '--cached-only',
+  '--no-lock',
+  '--no-config',
+  '--no-npm',
+  '--no-remote',
+  '--no-check',
+] as const
+
+/**
+ * V8's flags. One thread, and no inlining in V8's middle tier: a hot loop that Maglev has inlined into a function that runs once a
+ * request never reaches TurboFan (seen: 450 us instead of 120). Code of lower tiers counts how often it runs, in a cell of each
+ * function, and so writes to one page after another: a warm-up of 1000 requests, which a handler's routes share, takes all of it to
+ * TurboFan (wanted are 400 and 3000 runs else, seen with a hello: 36 pages in place of 27).
+ */
+export const V8_FLAGS = [
+  '--single-threaded',
+  '--no-maglev-inlining',
+  '--invocation-count-for-maglev=100',
+  '--invocation-count-for-turbofan=200',
+] as const
+
+/** Environment that keeps Deno from looking for folders and servers: there are none in a guest. */
+export const DENO_ENVIRONMENT = [
+  'HOME=/nonexistent',
+  'DENO_DIR=/nonexistent',
+  'DENO_NO_UPDATE_CHECK=1',
+  'NO_COLOR=1',
+] as const
