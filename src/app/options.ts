@@ -1,7 +1,7 @@
 import { type Filter, FILTERS_RULE, LIMIT_DEFAULTS, LIMIT_RULES } from '../dve/mod.ts'
 import { DEFAULT_RULES, type IsolateDefaults, MACHINE_RULES } from '../isolate/plan/options.ts'
 import { checkOptions } from '../options/check.ts'
-import { withDefaults } from '../options/resolve.ts'
+import { type AllSet, withDefaults } from '../options/resolve.ts'
 import {
   flag,
   integer,
@@ -21,24 +21,24 @@ export type { WorkerOptions }
 /** The virtual machines of isolated handlers. */
 export interface IsolateRouterOptions extends IsolateDefaults {
   /** Number of virtual machines. Default: the machine's cores. */
-  vms?: number
+  vms?: number | undefined
   /** Requests that may wait. Default 1024. */
-  queue?: number
+  queue?: number | undefined
   /**
    * MiB for the programs of isolated routes and their machines. Over it those that were not used for the longest time are dropped; the
    * next request for one waits until it is loaded again. Default: no limit.
    */
-  memoryBudgetMb?: number
+  memoryBudgetMb?: number | undefined
   /**
    * Where no virtual machine can run: `refuse` (the default) answers 503; `worker` runs the handlers in Deno processes without
    * permissions, a weaker boundary, and says so at start and in every response (`x-mayfly-isolation: worker`).
    */
-  onUnavailable?: 'refuse' | 'worker'
+  onUnavailable?: 'refuse' | 'worker' | undefined
   /**
    * Write requests of each shape to `NAME.warmup.json` beside the route, to be reviewed and named as its `warmup`. In development only:
    * what production's users send must not come into a snapshot. Default false.
    */
-  recordWarmup?: boolean
+  recordWarmup?: boolean | undefined
 }
 
 /** Which proxies may name the client: all, the nearest n, or those of addresses and CIDR ranges. */
@@ -47,43 +47,43 @@ export type TrustProxy = boolean | number | readonly string[]
 /** Options of a {@linkcode Router}. Times are in milliseconds, sizes in bytes unless said. */
 export interface RouterOptions {
   /** Folder of the route files. Default `./routes`. */
-  routesDir?: string
+  routesDir?: string | undefined
   /** Folder of the DVE templates. Without it `ctx.render` fails. */
-  viewsDir?: string
-  worker?: WorkerOptions
+  viewsDir?: string | undefined
+  worker?: WorkerOptions | undefined
   /** The virtual machines of isolated routes; false refuses such routes with 503. */
-  isolate?: IsolateRouterOptions | false
+  isolate?: IsolateRouterOptions | false | undefined
   /** Until the response is handed over; 504 when it is over, 408 while the body still comes. 0: none. Default 30 000. */
-  requestTimeoutMs?: number
+  requestTimeoutMs?: number | undefined
   /** Characters of a URL, 414 over it. Default 8192. */
-  maxUrlLength?: number
+  maxUrlLength?: number | undefined
   /** Characters of a route parameter, 414 over it. Default 1024. */
-  maxParamLength?: number
+  maxParamLength?: number | undefined
   /** Largest body that a handler may read, 413 over it. Default 1 MiB. */
-  maxBodyBytes?: number
+  maxBodyBytes?: number | undefined
   /** Default false: X-Forwarded-For is ignored. */
-  trustProxy?: TrustProxy
+  trustProxy?: TrustProxy | undefined
   /** Re-evaluate what is saved. Default: on when DENO_ENV is `development`. */
-  hotReload?: boolean
+  hotReload?: boolean | undefined
   /** Filters for templates. */
-  filters?: Readonly<Record<string, Filter>>
+  filters?: Readonly<Record<string, Filter>> | undefined
   /** Turns of one template loop. Default 100 000. */
-  maxIterations?: number
+  maxIterations?: number | undefined
   /** Turns of all loops of one render. Default 1 000 000. */
-  maxRenderIterations?: number
+  maxRenderIterations?: number | undefined
   /** Characters of one rendered page. Default 5 000 000; a streamed page is bounded only when this is given. */
-  maxOutputSize?: number
+  maxOutputSize?: number | undefined
   /** Characters of one template. Default 1 000 000. */
-  maxTemplateSize?: number
+  maxTemplateSize?: number | undefined
   /** Time for accepted requests to end at shutdown. Default 10 000. */
-  drainMs?: number
+  drainMs?: number | undefined
   /** Put the query string into the `url` of request events. Default false. */
-  eventQuery?: boolean
+  eventQuery?: boolean | undefined
 }
 
 /** Options with their defaults filled in. */
 export interface ResolvedOptions extends
-  Required<
+  AllSet<
     Omit<RouterOptions, 'viewsDir' | 'worker' | 'isolate' | 'hotReload' | 'maxOutputSize'>
   > {
   readonly viewsDir?: string

@@ -27,17 +27,17 @@ export type SchemaOutput<S> = S extends StandardSchema<infer _Input, infer Outpu
 /** Schemas of the `validate` middleware, at least one: what each part of the request must be. */
 export interface ValidateOptions {
   /** The body by its Content-Type; not asked of GET, HEAD and OPTIONS. */
-  readonly body?: StandardSchema
+  readonly body?: StandardSchema | undefined
   /** The body as JSON, whatever its Content-Type; not asked of GET, HEAD and OPTIONS. */
-  readonly json?: StandardSchema
+  readonly json?: StandardSchema | undefined
   /** A record of the query; a name that repeats gives an array. */
-  readonly query?: StandardSchema
+  readonly query?: StandardSchema | undefined
   /** A record of the route's parameters. */
-  readonly params?: StandardSchema
+  readonly params?: StandardSchema | undefined
   /** A record of the headers, names in lower case. */
-  readonly headers?: StandardSchema
+  readonly headers?: StandardSchema | undefined
   /** A record of the cookies. */
-  readonly cookies?: StandardSchema
+  readonly cookies?: StandardSchema | undefined
 }
 
 /** A part of the request that can be validated. */

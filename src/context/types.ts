@@ -136,16 +136,16 @@ export interface ContextSend {
 
 /** Options of `ctx.render`. `stream` sends the page while it renders. */
 export interface RenderOptions {
-  status?: number
-  stream?: boolean
-  headers?: HeadersInit
+  status?: number | undefined
+  stream?: boolean | undefined
+  headers?: HeadersInit | undefined
 }
 
 /** Options of `ctx.worker.run`. Times are in milliseconds. */
 export interface WorkerRunOptions {
-  signal?: AbortSignal
-  timeoutMs?: number
-  transfer?: Transferable[]
+  signal?: AbortSignal | undefined
+  timeoutMs?: number | undefined
+  transfer?: Transferable[] | undefined
 }
 
 /** The worker pool's face in a handler. */

@@ -49,7 +49,7 @@ export interface EngineOptions extends EngineLimits {
 /** Options of {@linkcode Engine.stream}. */
 export interface StreamOptions {
   /** Characters that a chunk gathers inside loops before it is handed over. Default 16 384. */
-  chunkSize?: number
+  chunkSize?: number | undefined
 }
 
 /** A compiled template. */

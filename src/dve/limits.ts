@@ -1,23 +1,24 @@
 /** What an engine's limits and filters may be. */
 import { integer, isObject, type OptionRule, type OptionRules } from '../options/rule.ts'
+import type { AllSet } from '../options/resolve.ts'
 
 /** Limits of an engine. All are whole numbers from 1. */
 export interface EngineLimits {
   /** Bodies of one loop. Default 100 000. */
-  maxIterations?: number
+  maxIterations?: number | undefined
   /** Loop bodies and includes of a whole render. Default 1 000 000. */
-  maxRenderIterations?: number
+  maxRenderIterations?: number | undefined
   /**
    * Characters (UTF-16 units) of a rendered page. Default 5 000 000 for strings; a stream, which never holds its page, is
    * bounded only when the limit is given.
    */
-  maxOutputSize?: number
+  maxOutputSize?: number | undefined
   /** Characters (UTF-16 units) of one template. Default 1 000 000. */
-  maxTemplateSize?: number
+  maxTemplateSize?: number | undefined
 }
 
 /** Limits where none are given. */
-export const LIMIT_DEFAULTS: Readonly<Required<EngineLimits>> = Object.freeze({
+export const LIMIT_DEFAULTS: Readonly<AllSet<EngineLimits>> = Object.freeze({
   maxIterations: 100_000,
   maxRenderIterations: 1_000_000,
   maxOutputSize: 5_000_000,

@@ -17,11 +17,11 @@ export interface BasicAuthUser {
 /** Options of {@linkcode basicAuth}; `users`, `verify` or both. */
 export interface BasicAuthOptions {
   /** Who may pass. */
-  readonly users?: readonly BasicAuthUser[]
+  readonly users?: readonly BasicAuthUser[] | undefined
   /** Asked when no user matches, for logins that are kept elsewhere. It must compare in constant time itself. */
-  readonly verify?: (username: string, password: string, ctx: Context) => Awaitable<boolean>
+  readonly verify?: ((username: string, password: string, ctx: Context) => Awaitable<boolean>) | undefined
   /** What the browser's dialogue calls the place. Default `Restricted`. */
-  readonly realm?: string
+  readonly realm?: string | undefined
 }
 
 const RULES: OptionRules<BasicAuthOptions> = {

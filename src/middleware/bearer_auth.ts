@@ -10,14 +10,14 @@ import { digest, findDigest } from './secrets.ts'
 /** Options of {@linkcode bearerAuth}; `tokens`, `verify` or both. */
 export interface BearerAuthOptions {
   /** Tokens that may pass. */
-  readonly tokens?: readonly string[]
+  readonly tokens?: readonly string[] | undefined
   /**
    * Asked when no token matches: a falsy result refuses; anything but `true` goes to `ctx.state.identity`. May return a
    * promise. It must compare in constant time itself.
    */
-  readonly verify?: (token: string, ctx: Context) => unknown
+  readonly verify?: ((token: string, ctx: Context) => unknown) | undefined
   /** Default `Restricted`. */
-  readonly realm?: string
+  readonly realm?: string | undefined
 }
 
 const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/

@@ -11,11 +11,11 @@ export type CompressEncoding = 'br' | 'gzip' | 'deflate'
 /** Options of {@linkcode compress}. */
 export interface CompressOptions {
   /** Codings by the server's preference, used where the client likes several the same. Default `br`, `gzip`. */
-  readonly encodings?: readonly CompressEncoding[]
+  readonly encodings?: readonly CompressEncoding[] | undefined
   /** Bodies below this many bytes stay as they are. Default 1024. */
-  readonly threshold?: number
+  readonly threshold?: number | undefined
   /** Whether a media type is worth it. Default: text, JSON, XML, JavaScript, SVG, WebAssembly, fonts that are not packed. */
-  readonly filter?: (mediaType: string, ctx: Context) => boolean
+  readonly filter?: ((mediaType: string, ctx: Context) => boolean) | undefined
 }
 
 const FORMATS: Readonly<Record<CompressEncoding, CompressionFormat>> = {

@@ -10,17 +10,19 @@ import { originsRule, ownOrigin, toOriginSet } from './origin.ts'
 /** Options of {@linkcode cors}. */
 export interface CorsOptions {
   /** Origins whose pages may read responses: `*`, one, several, or a function that decides. Default `*`. */
-  readonly origin?: string | readonly string[] | ((origin: string, ctx: Context) => Awaitable<boolean>)
+  readonly origin?:
+    | (string | readonly string[] | ((origin: string, ctx: Context) => Awaitable<boolean>))
+    | undefined
   /** Methods that a page may use. Default all seven. */
-  readonly methods?: readonly string[]
+  readonly methods?: readonly string[] | undefined
   /** Request headers that a page may set. Default Content-Type, Authorization, X-Requested-With. */
-  readonly allowedHeaders?: readonly string[]
+  readonly allowedHeaders?: readonly string[] | undefined
   /** Response headers that a page may read. Default none beyond the safe ones. */
-  readonly exposedHeaders?: readonly string[]
+  readonly exposedHeaders?: readonly string[] | undefined
   /** Allow cookies and logins. Not with `*`. Default false. */
-  readonly credentials?: boolean
+  readonly credentials?: boolean | undefined
   /** Seconds that a browser keeps the answer to a preflight. Default 86 400. */
-  readonly maxAge?: number
+  readonly maxAge?: number | undefined
 }
 
 const METHODS = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']

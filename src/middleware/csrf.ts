@@ -16,21 +16,21 @@ export type CsrfRule = string | readonly string[] | ((value: string, ctx: Contex
 /** Options of {@linkcode csrf}. */
 export interface CsrfOptions {
   /** Signs the tokens: at least 32 characters; several, newest first. Needed unless `token` is `never`. */
-  readonly cookieSecret?: Secret
+  readonly cookieSecret?: Secret | undefined
   /** Origins beside the own one whose pages may send. Default none. */
-  readonly origin?: CsrfRule
+  readonly origin?: CsrfRule | undefined
   /** Values of Sec-Fetch-Site that may pass. Default `same-origin`. */
-  readonly secFetchSite?: CsrfRule
+  readonly secFetchSite?: CsrfRule | undefined
   /** Which unsafe requests need a token: those that a form can make, all, or none. Default `forms`. */
-  readonly token?: 'forms' | 'always' | 'never'
+  readonly token?: 'forms' | 'always' | 'never' | undefined
   /** Form field of the token. Default `_csrf`. */
-  readonly fieldName?: string
+  readonly fieldName?: string | undefined
   /** Request header of the token. Default `x-csrf-token`. */
-  readonly headerName?: string
+  readonly headerName?: string | undefined
   /** Default `csrf`; `__Host-csrf` is safer on HTTPS. */
-  readonly cookieName?: string
+  readonly cookieName?: string | undefined
   /** Only over HTTPS (and on localhost). Default true. */
-  readonly secure?: boolean
+  readonly secure?: boolean | undefined
 }
 
 const SITES = ['same-origin', 'same-site', 'cross-site', 'none']

@@ -9,9 +9,9 @@ import type { OptionRule, OptionRules } from '../options/rule.ts'
 /** Options of {@linkcode ip}: one list or both. An entry is an address, a CIDR range, or `*` for every address. */
 export interface IpOptions {
   /** Only these pass. */
-  readonly whitelist?: readonly string[]
+  readonly whitelist?: readonly string[] | undefined
   /** These never pass, whatever `whitelist` says. */
-  readonly blacklist?: readonly string[]
+  readonly blacklist?: readonly string[] | undefined
 }
 
 type Range = [address: ipaddr.IPv4 | ipaddr.IPv6, bits: number]

@@ -10,19 +10,19 @@ import { createBuckets, takeToken } from './token_buckets.ts'
 /** Options of {@linkcode rateLimit}. */
 export interface RateLimitOptions {
   /** Requests in a burst, and requests in each window after it. Default 100. */
-  readonly limit?: number
+  readonly limit?: number | undefined
   /** Milliseconds in which `limit` requests become available again. Default 60 000. */
-  readonly windowMs?: number
+  readonly windowMs?: number | undefined
   /** Whom a request counts for; undefined: it does not count. Default: the client's address, IPv6 by its /64. */
-  readonly key?: (ctx: Context) => Awaitable<string | undefined>
+  readonly key?: ((ctx: Context) => Awaitable<string | undefined>) | undefined
   /** Keys in memory at most. Default 10 000. */
-  readonly maxKeys?: number
+  readonly maxKeys?: number | undefined
   /** Send RateLimit headers to the client. Default true. */
-  readonly headers?: boolean
+  readonly headers?: boolean | undefined
   /** What a refused client reads. Default `Too many requests`. */
-  readonly message?: string
+  readonly message?: string | undefined
   /** Keeps the counts, also of other processes: `kv('limits/')`. Default: this process's memory. */
-  readonly store?: RateLimitStore
+  readonly store?: RateLimitStore | undefined
 }
 
 const RULES: OptionRules<RateLimitOptions> = {

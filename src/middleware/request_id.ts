@@ -8,11 +8,11 @@ import { token } from './token.ts'
 /** Options of {@linkcode requestId}. */
 export interface RequestIdOptions {
   /** The header of the response, and of the request with `trustHeader`. Default `X-Request-Id`. */
-  readonly headerName?: string
+  readonly headerName?: string | undefined
   /** Keep the id that the request brings, when it is sane. Only behind a proxy that sets it. Default false. */
-  readonly trustHeader?: boolean
+  readonly trustHeader?: boolean | undefined
   /** Makes an id. Default a random UUID. */
-  readonly generator?: (ctx: Context) => string
+  readonly generator?: ((ctx: Context) => string) | undefined
 }
 
 // Letters that can harm neither a header nor a log line.

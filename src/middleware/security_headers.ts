@@ -7,33 +7,33 @@ import type { OptionRule, OptionRules } from '../options/rule.ts'
 /** Options of {@linkcode securityHeaders}: the header's value, or false to leave it out. */
 export interface SecurityHeadersOptions {
   /** `{nonce}` stands for the nonce of the response. Default: a policy with a nonce for scripts. */
-  readonly contentSecurityPolicy?: string | false
+  readonly contentSecurityPolicy?: string | false | undefined
   /** The same, only reported. Default none. */
-  readonly contentSecurityPolicyReportOnly?: string | false
+  readonly contentSecurityPolicyReportOnly?: string | false | undefined
   /** Default none. */
-  readonly crossOriginEmbedderPolicy?: string | false
+  readonly crossOriginEmbedderPolicy?: string | false | undefined
   /** Default `same-origin`. */
-  readonly crossOriginOpenerPolicy?: string | false
+  readonly crossOriginOpenerPolicy?: string | false | undefined
   /** Default `same-origin`. */
-  readonly crossOriginResourcePolicy?: string | false
+  readonly crossOriginResourcePolicy?: string | false | undefined
   /** Default `?1`. */
-  readonly originAgentCluster?: string | false
+  readonly originAgentCluster?: string | false | undefined
   /** Default none. */
-  readonly permissionsPolicy?: string | false
+  readonly permissionsPolicy?: string | false | undefined
   /** Default `no-referrer`. */
-  readonly referrerPolicy?: string | false
+  readonly referrerPolicy?: string | false | undefined
   /** Only for sites that are on HTTPS for good. Default none. */
-  readonly strictTransportSecurity?: string | false
+  readonly strictTransportSecurity?: string | false | undefined
   /** Default `nosniff`. */
-  readonly xContentTypeOptions?: string | false
+  readonly xContentTypeOptions?: string | false | undefined
   /** Default `off`. */
-  readonly xDnsPrefetchControl?: string | false
+  readonly xDnsPrefetchControl?: string | false | undefined
   /** Default `noopen`. */
-  readonly xDownloadOptions?: string | false
+  readonly xDownloadOptions?: string | false | undefined
   /** Default `SAMEORIGIN`. */
-  readonly xFrameOptions?: string | false
+  readonly xFrameOptions?: string | false | undefined
   /** Default `none`. */
-  readonly xPermittedCrossDomainPolicies?: string | false
+  readonly xPermittedCrossDomainPolicies?: string | false | undefined
 }
 
 /** The default content security policy of {@linkcode securityHeaders}. */

@@ -6,9 +6,9 @@ import { isToken } from './token.ts'
 /** Options of {@linkcode serverTiming}. */
 export interface ServerTimingOptions {
   /** Whether the client sees the timings; durations can reveal what it should not know. Default: everyone does. */
-  readonly enabled?: boolean | ((ctx: Context) => boolean)
+  readonly enabled?: (boolean | ((ctx: Context) => boolean)) | undefined
   /** Add `total`, the time of all that is inside this middleware. Default true. */
-  readonly total?: boolean
+  readonly total?: boolean | undefined
 }
 
 /** Notes of one request; the first 100 are kept. */

@@ -15,23 +15,23 @@ export interface SessionOptions {
   /** Signs the cookie: at least 32 characters; several, newest first, while you change it. */
   readonly cookieSecret: Secret
   /** Default `session`. */
-  readonly cookieName?: string
+  readonly cookieName?: string | undefined
   /** Seconds that a session lives, kept inside the signed cookie. Default 86 400. */
-  readonly maxAge?: number
+  readonly maxAge?: number | undefined
   /** Start `maxAge` anew with every request. Default false: it starts when data is set. */
-  readonly rolling?: boolean
+  readonly rolling?: boolean | undefined
   /** Only over HTTPS (and on localhost). Default true. */
-  readonly secure?: boolean
+  readonly secure?: boolean | undefined
   /** Out of reach for scripts. Default true. */
-  readonly httpOnly?: boolean
+  readonly httpOnly?: boolean | undefined
   /** Default `Lax`. */
-  readonly sameSite?: 'Strict' | 'Lax' | 'None'
+  readonly sameSite?: 'Strict' | 'Lax' | 'None' | undefined
   /** Default `/`. */
-  readonly path?: string
+  readonly path?: string | undefined
   /** Default: the host alone. */
-  readonly domain?: string
+  readonly domain?: string | undefined
   /** Keeps the data, and the cookie the id alone: `kv('sessions/')`. Default: the cookie keeps it. */
-  readonly store?: SessionStore
+  readonly store?: SessionStore | undefined
 }
 
 const RULES: OptionRules<SessionOptions> = {

@@ -22,23 +22,23 @@ export type SocketCallback<E extends Event = Event> = (
 /** Options of {@linkcode websocket}. */
 export interface WebSocketOptions {
   /** The socket is open. */
-  readonly onConnect?: SocketCallback
+  readonly onConnect?: SocketCallback | undefined
   /** A message came: `event.data` is text or an ArrayBuffer. */
-  readonly onMessage?: SocketCallback<MessageEvent<string | ArrayBuffer>>
+  readonly onMessage?: SocketCallback<MessageEvent<string | ArrayBuffer>> | undefined
   /** The socket is closed: `event.code` and `event.reason` say why. */
-  readonly onDisconnect?: SocketCallback<CloseEvent>
+  readonly onDisconnect?: SocketCallback<CloseEvent> | undefined
   /** The connection failed, or a callback threw: then the event is an `ErrorEvent` with the error. */
-  readonly onError?: SocketCallback<Event | ErrorEvent>
+  readonly onError?: SocketCallback<Event | ErrorEvent> | undefined
   /** Origins whose pages may connect, or `*`. Default: the own origin, and clients that are no browser. */
-  readonly allowedOrigins?: '*' | string | readonly string[]
+  readonly allowedOrigins?: '*' | string | readonly string[] | undefined
   /** Subprotocols that are spoken; of those that a client asks for, its first one is taken. Default none. */
-  readonly protocols?: readonly string[]
+  readonly protocols?: readonly string[] | undefined
   /** Largest message in bytes; a larger one closes the socket with 1009. Default 1 MiB. */
-  readonly maxMessageBytes?: number
+  readonly maxMessageBytes?: number | undefined
   /** Milliseconds of silence after which the client is pinged and, without an answer, dropped. 0: never. Default 30 000. */
-  readonly idleTimeoutMs?: number
+  readonly idleTimeoutMs?: number | undefined
   /** As `router.use(websocket(...))` without a path: the path to answer, and what is below it. Others pass. */
-  readonly listener?: string
+  readonly listener?: string | undefined
 }
 
 const RULES: OptionRules<WebSocketOptions> = {

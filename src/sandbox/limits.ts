@@ -15,15 +15,15 @@ import { integer, type OptionRules } from '../options/rule.ts'
 /** Limits of one run; those that are left out are the sandbox's, or the defaults of isolated routes. */
 export interface SandboxLimits extends IsolateLimits {
   /** Milliseconds by the clock on the wall. Default 1000. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   /** Milliseconds of a CPU. Default: no limit but `timeoutMs`. */
-  readonly cpuMs?: number
+  readonly cpuMs?: number | undefined
   /** Memory in MiB. Default 128. */
-  readonly memoryMb?: number
+  readonly memoryMb?: number | undefined
   /** Bytes of a response's body, and of a value with all its buffers. Default 8 MiB. */
-  readonly outputBytes?: number
+  readonly outputBytes?: number | undefined
   /** Bytes of a value without its buffers: the host reads them while it does nothing else. Default 1 MiB. */
-  readonly valueBytes?: number
+  readonly valueBytes?: number | undefined
 }
 
 /** Limits with their defaults. */

@@ -8,34 +8,35 @@ import {
 import { checkOptions } from '../options/check.ts'
 import { integer, object, type OptionRules } from '../options/rule.ts'
 import { SANDBOX_LIMIT_RULES, type SandboxLimits } from './limits.ts'
+import type { AllSet } from '../options/resolve.ts'
 
 /** Options of {@linkcode Sandbox.open}. */
 export interface SandboxOptions {
   /** Machines that run at the same time. Default: the machine's cores. */
-  readonly vms?: number
+  readonly vms?: number | undefined
   /** Runs that may wait. Default 1024. */
-  readonly queue?: number
+  readonly queue?: number | undefined
   /** MiB for runners, programs and their machines. Default: no limit. */
-  readonly memoryBudgetMb?: number
+  readonly memoryBudgetMb?: number | undefined
   /** What runs the code: `deno`, all of stock Deno; `core`, a small interpreter that starts sooner. Default `deno`. */
-  readonly runtime?: IsolateRuntime
+  readonly runtime?: IsolateRuntime | undefined
   /** Limits of runs that say no others. */
-  readonly limits?: SandboxLimits
+  readonly limits?: SandboxLimits | undefined
   /** Bytes of the body of a request. Default 1 MiB. */
-  readonly maxBodyBytes?: number
+  readonly maxBodyBytes?: number | undefined
   /** Uses of a program after which it gets a snapshot of its own; 0: never. Default 20. */
-  readonly promoteAfter?: number
+  readonly promoteAfter?: number | undefined
   /** Programs that are kept by name; over it the one that was not used for the longest time is forgotten, and asked for again. Default 10 000. */
-  readonly programs?: number
+  readonly programs?: number | undefined
   /** MiB of the code of programs that are kept by name; over it the loaders of those that were not used for the longest time are asked again. Default 256. */
-  readonly codeMb?: number
+  readonly codeMb?: number | undefined
   /** Programs that have a snapshot of their own at the same time. Default 256. */
-  readonly promoted?: number
+  readonly promoted?: number | undefined
 }
 
 /** Options with their defaults. */
 export type ResolvedSandboxOptions =
-  & Readonly<Required<Omit<SandboxOptions, 'memoryBudgetMb'>>>
+  & Readonly<AllSet<Omit<SandboxOptions, 'memoryBudgetMb'>>>
   & { readonly memoryBudgetMb: number | undefined }
 
 const RULES: OptionRules<SandboxOptions> = {

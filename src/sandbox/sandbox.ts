@@ -30,11 +30,11 @@ import { type Asks, type CallOptions, SandboxWorker } from './worker.ts'
 /** How {@linkcode Sandbox.run} runs a text. */
 export interface RunOptions extends SandboxLimits {
   /** What its default export is called with. */
-  readonly args?: readonly unknown[]
+  readonly args?: readonly unknown[] | undefined
   /** Default `js`. */
-  readonly language?: 'js' | 'ts'
+  readonly language?: 'js' | 'ts' | undefined
   /** The export that is called. Default `default`. */
-  readonly export?: string
+  readonly export?: string | undefined
 }
 
 /** What came of a run. */

@@ -16,14 +16,14 @@ export interface Asks {
 /** How one call runs. */
 export interface CallOptions {
   /** Milliseconds; default: the program's. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
 }
 
 /** How an entry point is asked. */
 export interface EntrypointOptions {
   /** Data that its class finds in `ctx.props`. */
-  readonly props?: unknown
-  readonly limits?: CallOptions
+  readonly props?: unknown | undefined
+  readonly limits?: CallOptions | undefined
 }
 
 /** An export of a program: an object with methods, or a class, of which each call makes one. */

@@ -4,19 +4,19 @@ import { StartupError } from '../errors/startup_error.ts'
 /** Options of `router.serve`. */
 export interface ServeOptions {
   /** Default: PORT of the environment, then 8000. 0 takes a free one. */
-  port?: number
+  port?: number | undefined
   /** Default 0.0.0.0; in development 127.0.0.1, which only this machine reaches. */
-  hostname?: string
+  hostname?: string | undefined
   /** Shuts the server down when it is aborted. */
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
   /** Certificate chain in PEM; with `key` it turns on TLS and HTTP/2. */
-  cert?: string
+  cert?: string | undefined
   /** Private key in PEM. */
-  key?: string
+  key?: string | undefined
   /** Listens on a Unix socket instead of a port. */
-  path?: string
+  path?: string | undefined
   /** Called once the server listens, instead of the line on stdout. */
-  onListen?: (address: ListenAddress) => void
+  onListen?: ((address: ListenAddress) => void) | undefined
 }
 
 /** Where a server listens. `port` is 0 and `hostname` '' on a Unix socket. */

@@ -8,13 +8,13 @@ export interface StaticOptions {
   /** The folder, from the working directory. */
   dir: string
   /** Seconds for which a client may use a file without asking: `Cache-Control: public, max-age=…`. Default: no such header. */
-  maxAge?: number
+  maxAge?: number | undefined
   /** The files never change under their names: adds `immutable`, and a `maxAge` of one year unless given. Default false. */
-  immutable?: boolean
+  immutable?: boolean | undefined
   /** The file that answers for its folder, or false for none. Default `index.html`. */
-  index?: string | false
+  index?: string | false | undefined
   /** Send `name.br` or `name.gz` for `name` to clients that take it, unless older than `name`. Default true. */
-  precompressed?: boolean
+  precompressed?: boolean | undefined
 }
 
 /** Chooses for each request: a folder, an answer of its own, or nothing. */

@@ -5,11 +5,11 @@ export interface WorkerPoolOptions {
   /** The worker's script: a URL, an absolute URL as text, or a path from the working directory. */
   scriptURL: string | URL
   /** Number of workers. Default: the number of cores. */
-  poolSize?: number
+  poolSize?: number | undefined
   /** Longest time from `run` to the answer, waiting included. Default 5000. */
-  taskTimeoutMs?: number
+  taskTimeoutMs?: number | undefined
   /** Most unfinished tasks of one worker, the running one included. Default 8. */
-  maxQueueDepth?: number
+  maxQueueDepth?: number | undefined
 }
 
 /** What happened to the worker at `index`. `queueDepth` is its number of unfinished tasks. */
@@ -35,11 +35,11 @@ export interface WorkerPoolHooks {
 /** Options of one task. */
 export interface WorkerTaskOptions {
   /** Rejects the task with the signal's reason. A task that has not started never starts. */
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
   /** Replaces the pool's `taskTimeoutMs`. */
-  timeoutMs?: number
+  timeoutMs?: number | undefined
   /** Objects that move to the worker instead of being copied. Such a task is not run again when its worker dies. */
-  transfer?: Transferable[]
+  transfer?: Transferable[] | undefined
 }
 
 /** `stopped`: not started; `loading`: the script is being read; `waiting`: before the next attempt to load it. */

@@ -17,7 +17,7 @@ import { isWarmupPath } from '../warm/warmup_file.ts'
 import { findEntryFault, MAX_WARMUP_REQUESTS, type WarmupRequest } from '../warm/warmup_request.ts'
 import { BODY_MAX } from '../wire/wire.ts'
 import { findFaults, optionError, throwFaults } from '../../options/check.ts'
-import { withDefaults } from '../../options/resolve.ts'
+import { type AllSet, withDefaults } from '../../options/resolve.ts'
 import {
   type FaultClass,
   flag,
@@ -36,15 +36,15 @@ import {
  */
 export interface IsolateLimits {
   /** Open descriptors; one more is EMFILE. Default 1024. */
-  readonly files?: number
+  readonly files?: number | undefined
   /** Threads; one more is EAGAIN. Default 64. */
-  readonly threads?: number
+  readonly threads?: number | undefined
   /** Mappings of memory; one more is ENOMEM. Default 65 530, as in Linux. */
-  readonly mappings?: number
+  readonly mappings?: number | undefined
   /** System calls; one more ends the request with 502. Default 1 000 000. */
-  readonly systemCalls?: number
+  readonly systemCalls?: number | undefined
   /** Bytes written to the console and standard error; the rest is dropped. Default 64 KiB. */
-  readonly logBytes?: number
+  readonly logBytes?: number | undefined
 }
 
 /**
@@ -56,43 +56,43 @@ export type IsolateRuntime = 'deno' | 'core'
 /** Options of an isolated route, written as literals: `export const isolated = { timeoutMs: 500 }`. */
 export interface IsolateOptions {
   /** Default `deno`, or that of the router. */
-  readonly runtime?: IsolateRuntime
+  readonly runtime?: IsolateRuntime | undefined
   /** Milliseconds that a request may run. Default 1000, or that of the router. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   /** Milliseconds that a request may have a CPU, whatever else the host does meanwhile. Default: no limit but `timeoutMs`. */
-  readonly cpuMs?: number
+  readonly cpuMs?: number | undefined
   /** Memory in MiB that a request may use. Default 128, or that of the router. */
-  readonly memoryMb?: number
+  readonly memoryMb?: number | undefined
   /** Bytes of the response's body. Default 8 MiB. */
-  readonly outputBytes?: number
+  readonly outputBytes?: number | undefined
   /** Requests that run before the snapshot: how many for each handler, which ones, or the file that lists them. Default 1000. */
-  readonly warmup?: number | string | readonly WarmupRequest[]
+  readonly warmup?: number | string | readonly WarmupRequest[] | undefined
   /** Reset after every request. Default true; false keeps state between requests, and so between users. */
-  readonly ephemeral?: boolean
+  readonly ephemeral?: boolean | undefined
   /** Names of environment variables that the handlers may read. Default none. */
-  readonly env?: readonly string[]
+  readonly env?: readonly string[] | undefined
   /**
    * What the handlers may do beyond their own response: `session`, `cookies`, `state`, `headers:NAME` or `headers:*`. Default none.
    */
-  readonly may?: readonly string[]
+  readonly may?: readonly string[] | undefined
   /**
    * Microseconds by which all clocks of the handler move on, so that it cannot time what is shorter; each reading then costs a
    * system call. Default 0: exact.
    */
-  readonly coarseClockUs?: number
+  readonly coarseClockUs?: number | undefined
   /** Further limits; those that are left out are the router's, or their defaults. */
-  readonly limits?: IsolateLimits
+  readonly limits?: IsolateLimits | undefined
   /**
    * Files of one group are one program, and share what their modules keep; their options must be equal, `warmup` aside. Default: each
    * file is a program of its own.
    */
-  readonly group?: string
+  readonly group?: string | undefined
 }
 
 /** Options with their defaults; `cpuMs` is 0 for no limit, `group` null for a file by itself. */
 export type ResolvedIsolateOptions = Readonly<
-  Required<Omit<IsolateOptions, 'limits' | 'group'>> & {
-    limits: Readonly<Required<IsolateLimits>>
+  AllSet<Omit<IsolateOptions, 'limits' | 'group'>> & {
+    limits: Readonly<AllSet<IsolateLimits>>
     group: string | null
   }
 >
@@ -100,21 +100,21 @@ export type ResolvedIsolateOptions = Readonly<
 /** What the router gives for all of its routes that say nothing else. */
 export interface IsolateDefaults {
   /** What runs them. Default `deno`. */
-  readonly runtime?: IsolateRuntime
+  readonly runtime?: IsolateRuntime | undefined
   /** Milliseconds that a request may run. Default 1000. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   /** Milliseconds that a request may have a CPU. Default: no limit but `timeoutMs`. */
-  readonly cpuMs?: number
+  readonly cpuMs?: number | undefined
   /** Memory of one request in MiB. Default 128. */
-  readonly memoryMb?: number
+  readonly memoryMb?: number | undefined
   /** Microseconds by which the clocks of handlers move on. Default 0: exact. */
-  readonly coarseClockUs?: number
+  readonly coarseClockUs?: number | undefined
   /** Further limits. */
-  readonly limits?: IsolateLimits
+  readonly limits?: IsolateLimits | undefined
 }
 
 /** Limits of a route for which neither it nor the router says others. */
-export const DEFAULT_LIMITS: Readonly<Required<IsolateLimits>> = Object.freeze({
+export const DEFAULT_LIMITS: Readonly<AllSet<IsolateLimits>> = Object.freeze({
   files: DESCRIPTORS_DEFAULT,
   threads: THREADS_DEFAULT,
   mappings: MAPPINGS_MAX,
