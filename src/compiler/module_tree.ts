@@ -53,9 +53,10 @@ export async function parseModule(
   { everyImport = false }: { readonly everyImport?: boolean } = {},
 ): Promise<ModuleTree> {
   const { code, map } = await toJavaScript(path, source, everyImport)
+  const origins = parseSourceMap(map)
   const positionOf = (at: number): SourcePosition | null => {
     const before = code.slice(0, at).split('\n')
-    const origin = originalPosition(parseSourceMap(map), before.length, before.at(-1)!.length + 1)
+    const origin = originalPosition(origins, before.length, before.at(-1)!.length + 1)
     return origin === null ? null : { line: origin.line, column: origin.column }
   }
   const { parse } = await import('acorn')
