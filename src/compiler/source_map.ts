@@ -1,5 +1,5 @@
 /** Source maps, as far as finding the origin of a position needs them. */
-import { traceSegment, TraceMap } from '@jridgewell/trace-mapping'
+import { TraceMap, traceSegment } from '@jridgewell/trace-mapping'
 
 /** A position in a source; line and column from 1. */
 export interface Position {
