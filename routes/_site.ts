@@ -19,6 +19,8 @@ import { errorPage } from './_lib/error_page.ts'
 import { createFeed, record } from './_lib/feed.ts'
 import { createGuestbook } from './_lib/guestbook.ts'
 import { createIsolation, recordIsolation } from './_lib/isolation.ts'
+import { createPlayground } from './_lib/playground/attempt.ts'
+import { createEditor } from './_lib/playground/editor.ts'
 import type { Site } from './_lib/site.ts'
 
 /** Options of {@linkcode createSite}. */
@@ -29,6 +31,8 @@ export interface SiteOptions {
   readonly secret?: string
   /** Cookies only over HTTPS. Default false: the site speaks plain HTTP unless a proxy or `cert` says otherwise. */
   readonly secureCookies?: boolean
+  /** Proxies in front of the site, as the router takes them: limits by address count the addresses that they name. */
+  readonly trustProxy?: RouterOptions['trustProxy']
   /**
    * False: no virtual machines, isolated routes answer 503. `worker`: worker processes where no machine can run. Default: machines
    * where there are KVM and cargo, else 503.
@@ -38,7 +42,7 @@ export interface SiteOptions {
   readonly recordWarmup?: boolean
 }
 
-/** No inline script runs without the nonce. Mayfly's own page for developers brings its style with it. */
+/** No inline script or style counts without the nonce, which the playground's editor has. Mayfly's own page for developers brings its style with it. */
 function policyOf(production: boolean): string {
   return [
     `default-src 'none'`,
@@ -48,7 +52,7 @@ function policyOf(production: boolean): string {
     `frame-ancestors 'self'`,
     `img-src 'self' data:`,
     `script-src 'nonce-{nonce}'`,
-    `style-src 'self'${production ? '' : " 'unsafe-inline'"}`,
+    `style-src 'self' ${production ? "'nonce-{nonce}'" : "'unsafe-inline'"}`,
   ].join('; ')
 }
 
@@ -65,6 +69,7 @@ export function createSite(options: SiteOptions = {}): Router {
     viewsDir: fromFileUrl(new URL('views', root)),
     hotReload: !production,
     ...toIsolate(options),
+    ...(options.trustProxy === undefined ? {} : { trustProxy: options.trustProxy }),
     worker: {
       scriptURL: new URL('./_workers/cpu.ts', import.meta.url),
       poolSize: 2,
@@ -81,8 +86,8 @@ export function createSite(options: SiteOptions = {}): Router {
     guestbook: createGuestbook(),
     isolation: createIsolation(options.isolate === false),
     sources: new Map(),
-    playground: new Engine({
-      viewsDir: fromFileUrl(new URL('views/playground', root)),
+    templates: new Engine({
+      viewsDir: fromFileUrl(new URL('views/draft', root)),
       limits: {
         maxIterations: 1000,
         maxRenderIterations: 3000,
@@ -90,6 +95,8 @@ export function createSite(options: SiteOptions = {}): Router {
         maxTemplateSize: 4000,
       },
     }),
+    playground: createPlayground(() => router.sandbox),
+    editor: createEditor(),
     routes: () => router.routes(),
     assets: assetVersion(new URL('./_public/', import.meta.url), production),
     toJSON: () => undefined,
@@ -132,6 +139,12 @@ function listen(site: Site, event: LifecycleEvent): void {
   }
 }
 
+/** `2`: that many proxies; `10.0.0.0/8,::1`: their addresses. */
+function toTrust(proxies: string | undefined): Pick<SiteOptions, 'trustProxy'> {
+  if (proxies === undefined || proxies === '') return {}
+  return { trustProxy: /^\d+$/.test(proxies) ? Number(proxies) : proxies.split(',') }
+}
+
 function isProduction(): boolean {
   return Deno.env.get('DENO_ENV') !== 'development'
 }
@@ -140,6 +153,7 @@ if (import.meta.main) {
   const router = createSite({
     secret: Deno.env.get('SITE_SECRET'),
     secureCookies: Deno.env.get('SITE_HTTPS') === '1',
+    ...toTrust(Deno.env.get('SITE_PROXIES')),
     ...(Deno.env.get('SITE_WORKERS') === '1' ? { isolate: 'worker' } : {}),
     recordWarmup: Deno.args.includes('--record-warmup'),
   })

@@ -19,7 +19,7 @@ export const GET: Handler = async (ctx) => {
     data: {
       plates: PLATES,
       isolation: { phase: site.isolation.phase, text: sayPhase(site.isolation) },
-      log: requests.slice(-11).reverse().map(({ status, method, url, ms }) => ({
+      log: requests.slice(-10).reverse().map(({ status, method, url, ms }) => ({
         status,
         method,
         url,

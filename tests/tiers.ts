@@ -60,4 +60,5 @@ export const MACHINE_FILES = [
   'tests/isolate_ffi',
   'tests/packages',
   'tests/sandbox',
+  'tests/site/playground_runs_test.ts',
 ] as const

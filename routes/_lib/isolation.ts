@@ -131,7 +131,7 @@ function noteUnavailable(
 }
 
 /** Only messages that name no folder of this machine. */
-function sayCause(error: Error): string {
+export function sayCause(error: Error): string {
   if (error.name === 'IsolationUnavailableError') return `${error.message}.`
   if (error.name !== 'NativeBuildError') return 'The log of the server says why.'
   return 'The native library could not be built: install Rust (rustup) and a C linker, and restart the server; its log says more.'

@@ -2,6 +2,8 @@
 import type { Context, Engine, RouteRow } from '@mayfly/mayfly'
 import type { Feed } from './feed.ts'
 import type { Guestbook } from './guestbook.ts'
+import type { Editor } from './playground/editor.ts'
+import type { Playground } from './playground/attempt.ts'
 import type { Isolation } from './isolation.ts'
 import type { SourceCache } from './source.ts'
 
@@ -18,7 +20,11 @@ export interface Site {
   readonly isolation: Isolation
   readonly sources: SourceCache
   /** Renders what visitors write, within tight limits. */
-  readonly playground: Engine
+  readonly templates: Engine
+  /** Runs what visitors write, in machines of their own. */
+  readonly playground: Playground
+  /** The editor of the playground, bundled at its first use. */
+  readonly editor: () => Promise<Editor>
   readonly routes: () => RouteRow[]
   /** A digest of the files under /assets, so that browsers may keep them for good. */
   readonly assets: () => Promise<string>

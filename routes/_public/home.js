@@ -24,7 +24,7 @@ source.addEventListener('entry', ({ data }) => {
   requests.textContent = String(count)
   body.querySelector('[data-empty]')?.remove()
   body.prepend(row(entry))
-  while (body.rows.length > 11) body.rows[body.rows.length - 1].remove()
+  while (body.rows.length > 10) body.rows[body.rows.length - 1].remove()
 })
 addEventListener('pagehide', () => source.close())
 

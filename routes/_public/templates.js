@@ -1,6 +1,6 @@
-/** The playground renders while you write. */
+/** Renders a template while it is written. */
 
-const form = document.getElementById('playground')
+const form = document.getElementById('draft')
 const spent = document.getElementById('spent')
 const failed = document.getElementById('failed')
 const page = document.getElementById('page')

@@ -16,6 +16,7 @@ import {
   TimeoutError,
 } from './errors.ts'
 import type { ResolvedLimits } from './limits.ts'
+import type { CallAnswer } from './message.ts'
 import { cleanStack } from './stack.ts'
 import { decodeValue } from '../values/decode.ts'
 import { RAW_MARK, ValueError } from '../values/format.ts'
@@ -45,7 +46,11 @@ export function remainsOf(completion: Completion, warm: boolean): Remains {
 }
 
 /** What a call gave. Throws the error that it ended with. */
-export function takeValue(limits: ResolvedLimits, completion: Completion, remains: Remains): unknown {
+export function takeValue(
+  limits: ResolvedLimits,
+  completion: Completion,
+  remains: Remains,
+): Remains & { readonly value: unknown } {
   const { body } = takeAnswer(limits, completion, remains)
   const { valueBytes } = limits
   const mark = body.indexOf(RAW_MARK)
@@ -59,11 +64,18 @@ export function takeValue(limits: ResolvedLimits, completion: Completion, remain
   }
   const answer = read(() => {
     const value = decodeValue(body, { toStack: cleanStack })
-    if (Array.isArray(value) && value.length === 2 && typeof value[0] === 'boolean') return value
-    throw new ValueError('Reading a value: it is no answer, want a pair')
+    if (!isAnswer(value)) throw new ValueError('Reading a value: it is no answer')
+    return value
   }, remains)
-  if (answer[0]) return answer[1]
-  throw toThrown(answer[1], remains)
+  const [ok, outcome, loadMicros] = answer
+  const stats = { ...remains.stats, loadMicros: Math.min(Math.round(loadMicros), remains.stats.runMicros) }
+  if (ok) return { ...remains, stats, value: outcome }
+  throw toThrown(outcome, { ...remains, stats })
+}
+
+function isAnswer(value: unknown): value is CallAnswer {
+  return Array.isArray(value) && value.length === 3 && typeof value[0] === 'boolean' &&
+    typeof value[2] === 'number' && value[2] >= 0
 }
 
 /** The response that a program gave. Throws the error that it ended with. */

@@ -16,6 +16,8 @@ export interface RunStats {
   readonly queueMicros: number
   /** Time in the machine. */
   readonly runMicros: number
+  /** The part of `runMicros` in which the modules of a call were loaded, as the machine says; undefined where it gave no answer. */
+  readonly loadMicros?: number
   /** Times that the program left for the machine's kernel. */
   readonly exits: number
   /** Whether it ran in a snapshot of its own. */

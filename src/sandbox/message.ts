@@ -32,8 +32,8 @@ export interface FetchCall extends Pick<Call, 'program' | 'env' | 'props'> {
   readonly body: Uint8Array<ArrayBuffer>
 }
 
-/** The answer to a {@link Call}: what came of it, or what was thrown. */
-export type CallAnswer = readonly [ok: true, value: unknown] | readonly [ok: false, thrown: unknown]
+/** The answer to a {@link Call}: what came of it, or what was thrown, and the microseconds in which its modules were loaded. */
+export type CallAnswer = readonly [ok: boolean, outcome: unknown, loadMicros: number]
 
 /** Where the modules of a program lie in a machine; nothing else of it does. Stacks name them so, core with a number: `file:///app:7/`. */
 export const MODULE_ROOT = 'file:///app/'

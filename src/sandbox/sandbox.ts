@@ -144,7 +144,7 @@ export class Sandbox implements AsyncDisposable {
     return await this.#count(async () => {
       const done = await this.#runOnce({ code, limits }, toCallFrame(call), 0, undefined)
       const { completion, remains } = done
-      return { value: takeValue(limits, completion, remains), ...remains }
+      return takeValue(limits, completion, remains)
     })
   }
 
@@ -235,7 +235,7 @@ export class Sandbox implements AsyncDisposable {
         (code) => toCallFrame({ ...call, program: code?.program, env: code?.env }),
         counts,
       )
-      return takeValue(limits, completion, remains)
+      return takeValue(limits, completion, remains).value
     })
   }
 

@@ -32,6 +32,7 @@ inEachSandbox({}, ({ runtime, test, sandbox }) => {
     )
     assertEquals([value, logs], [3, 'sum 1\n'])
     assert(stats.runMicros > 0 && !stats.warm)
+    assert(stats.loadMicros! > 0 && stats.loadMicros! <= stats.runMicros)
     assert((await stats.reset()).pages > 0)
     assertEquals(await valueOf('export default 42'), 42)
     assertEquals(await valueOf('export default await Promise.resolve([1])'), [1])

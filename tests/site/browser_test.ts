@@ -27,7 +27,7 @@ Deno.test({
       'docs have a list and contents that stay, a search, and neighbours': docs,
       'the preview takes the theme of the page': previewTheme,
       'the pair asks for the page, and says where there are no machines': pair,
-      'the playground renders while you write, and shows errors': playground,
+      'a template renders while you write it, and shows errors': template,
       'the guestbook keeps an entry and refuses a forged one': guestbook,
       'the rows of the streamed page arrive one by one': streaming,
       'the clock ticks': clock,
@@ -102,7 +102,7 @@ async function keyboard(_t: Deno.TestContext, stage: Stage): Promise<void> {
   const { page } = watched
   await page.goto('/routing')
   const reached: string[] = []
-  for (let i = 0; i < 7; i++) {
+  for (let i = 0; i < 8; i++) {
     await page.keyboard.press('Tab')
     const { name, outline, inView } = await page.evaluate(inPage.focused)
     reached.push(name)
@@ -113,6 +113,7 @@ async function keyboard(_t: Deno.TestContext, stage: Stage): Promise<void> {
     'Skip to content',
     'Mayfly',
     'Tour',
+    'Playground',
     'Isolation',
     'Benchmark',
     'Docs',
@@ -277,7 +278,7 @@ async function pair(_t: Deno.TestContext, stage: Stage): Promise<void> {
   }
 }
 
-async function playground(_t: Deno.TestContext, stage: Stage): Promise<void> {
+async function template(_t: Deno.TestContext, stage: Stage): Promise<void> {
   await using watched = await openPage(stage)
   const { page, faults } = watched
   await page.goto('/templates')

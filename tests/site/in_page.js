@@ -164,3 +164,8 @@ export function contrastFaults() {
     return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)
   }
 }
+
+/** Pixels by which the page is scrolled. */
+export function scrolled() {
+  return scrollY
+}

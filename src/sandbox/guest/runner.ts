@@ -26,6 +26,7 @@ interface ExecutionContext {
 }
 
 const { apply, construct } = Reflect
+const now = performance.now.bind(performance)
 const NativeResponse = Response
 const WITH_STACKS = { stacks: true }
 
@@ -45,14 +46,18 @@ export async function createRunner(evaluate: Evaluate, loaded: LoadedProgram | n
 
   async function call(ctx: RunnerContext): Promise<Response> {
     const { head: { body }, send } = ctx
-    let text: CallAnswer
+    let answer: CallAnswer
+    let loadMicros = 0
+    const start = now()
     try {
       const call = decodeValue(body) as Call
-      text = [true, await answerCall(await open(call.program), call, call.env ?? makeEnv())]
+      const program = await open(call.program)
+      loadMicros = (now() - start) * 1000
+      answer = [true, await answerCall(program, call, call.env ?? makeEnv()), loadMicros]
     } catch (error) {
-      text = [false, error]
+      answer = [false, error, loadMicros || (now() - start) * 1000]
     }
-    return respond(send, text)
+    return respond(send, answer)
   }
 
   async function fetch(ctx: RunnerContext): Promise<Response> {
@@ -89,7 +94,7 @@ function respond(send: RunnerContext['send'], answer: CallAnswer): Response {
   try {
     encoded = encodeValue(answer, WITH_STACKS)
   } catch (error) {
-    encoded = encodeValue([false, error], WITH_STACKS)
+    encoded = encodeValue([false, error, answer[2]], WITH_STACKS)
   }
   return encoded.raw.length === 0 ? send.text(encoded.text) : new NativeResponse(joinMessage(encoded))
 }

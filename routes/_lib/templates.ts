@@ -9,7 +9,7 @@ export interface Attempt {
   readonly ms: string
 }
 
-/** What the playground shows first. */
+/** What the page shows first. */
 export const EXAMPLE = {
   template: `<h1>{{ name }}</h1>
 <p>Lives for {{ days == 1 ? 'a day' : days + ' days' }}.</p>
