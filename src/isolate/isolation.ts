@@ -29,6 +29,7 @@ import {
   QueueFullError,
 } from './machines/errors.ts'
 import type { Completion } from './machines/completion.ts'
+import type { HostChannel } from './machines/host_channel.ts'
 import { type Grants, toGrants } from './plan/grants.ts'
 import type { BootedProgram, Machines, MachinesOptions, Readiness } from './machines/machines.ts'
 import type { IsolateDefaults } from './plan/options.ts'
@@ -204,17 +205,18 @@ export async function closeIsolation({ machines, retiring }: Isolation): Promise
 /**
  * Runs a request in a machine and makes its answer the response: at once where all that it waits for is there. Throws or rejects with
  * what the handler threw, or with an `HttpError`: 503 for a full queue, 504, 507 and 502 for a request that went over its time, its
- * memory or its output, or ended its program.
+ * memory or its output, or ended its program. `channel`: the host's side of what the handler says; without one it may say nothing.
  */
 export function runIsolated(
   isolation: Isolation,
   handler: IsolatedHandler,
   ctx: RequestState,
+  channel?: HostChannel,
 ): Awaitable<Response> {
   if (handler.error !== undefined) throw handler.error
   const frame = toGuestFrame(ctx, handler.index)
-  if (frame instanceof Promise) return frame.then((frame) => ask(isolation, handler, ctx, frame))
-  return ask(isolation, handler, ctx, frame)
+  if (frame instanceof Promise) return frame.then((frame) => ask(isolation, handler, ctx, frame, channel))
+  return ask(isolation, handler, ctx, frame, channel)
 }
 
 function ask(
@@ -222,8 +224,9 @@ function ask(
   handler: IsolatedHandler,
   ctx: RequestState,
   frame: Uint8Array<ArrayBuffer>,
+  channel: HostChannel | undefined,
 ): Awaitable<Response> {
-  const completion = submit(isolation, handler, frame)
+  const completion = submit(isolation, handler, frame, channel)
   if (completion instanceof Promise) return completion.then((done) => take(isolation, handler, ctx, done))
   return take(isolation, handler, ctx, completion)
 }
@@ -332,15 +335,17 @@ function submit(
   isolation: Isolation,
   handler: IsolatedHandler,
   frame: Uint8Array<ArrayBuffer>,
+  channel: HostChannel | undefined,
 ): Awaitable<Completion> {
   const { plan, booted } = handler.program
   const { timeoutMs, ephemeral } = plan.options
-  const refused = (error: unknown) => submitAgain(isolation, handler, frame, error)
+  const refused = (error: unknown) => submitAgain(isolation, handler, frame, channel, error)
   try {
     const completion = isolation.machines.submit(booted, frame, {
       timeoutMs,
       keep: !ephemeral,
       flow: handler.index,
+      channel,
     })
     return completion instanceof Promise ? completion.catch(refused) : completion
   } catch (error) {
@@ -353,6 +358,7 @@ function submitAgain(
   isolation: Isolation,
   handler: IsolatedHandler,
   frame: Uint8Array<ArrayBuffer>,
+  channel: HostChannel | undefined,
   error: unknown,
 ): Awaitable<Completion> {
   if (error instanceof QueueFullError) {
@@ -366,7 +372,7 @@ function submitAgain(
   // A reload retired the program between the match of the request and now.
   if (!(error instanceof ClosedError)) throw error
   const current = isolation.handlers.get(handler.key)
-  if (current !== undefined && current !== handler) return submit(isolation, current, frame)
+  if (current !== undefined && current !== handler) return submit(isolation, current, frame, channel)
   throw new HttpError(503, 'The virtual machines of this handler end', {
     type: 'isolation-unavailable',
     headers: { 'retry-after': '1' },

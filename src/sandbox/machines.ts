@@ -2,6 +2,7 @@
 import type { Awaitable } from '../context/types.ts'
 import type { BootedProgram, Machines } from '../isolate/machines/machines.ts'
 import type { Completion } from '../isolate/machines/completion.ts'
+import type { HostChannel } from '../isolate/machines/host_channel.ts'
 import type { Program, ProgramOptions } from '../isolate/plan/program.ts'
 import { planRunner, type RunnerKind } from './runner.ts'
 
@@ -47,14 +48,18 @@ export class SandboxMachines {
     return { plan, booted: await machines.boot(plan), machines }
   }
 
-  /** Runs a frame; as {@linkcode Machines.submit}. `flow`: runs of one number are served in turn with those of others. */
+  /**
+   * Runs a frame; as {@linkcode Machines.submit}. `flow`: runs of one number are served in turn with those of others. `channel`: the
+   * host's side of what the program says.
+   */
   submit(
     { booted, machines }: Running,
     frame: Uint8Array<ArrayBuffer>,
     timeoutMs: number,
     flow: number,
+    channel?: HostChannel | undefined,
   ): Awaitable<Completion> {
-    return machines.submit(booted, frame, { timeoutMs, flow })
+    return machines.submit(booted, frame, { timeoutMs, flow, channel })
   }
 
   /** Ends a program after its runs. */

@@ -1,6 +1,7 @@
 /** Runs: a frame to a machine, and what became of it. */
 import { ClosedError, QueueFullError } from '../isolate/machines/errors.ts'
 import type { Completion } from '../isolate/machines/completion.ts'
+import type { HostChannel } from '../isolate/machines/host_channel.ts'
 import { deniedOf, endingOf } from '../isolate/machines/outcome.ts'
 import { type Remains, remainsOf } from './answer.ts'
 import { QueueError, SandboxError } from './errors.ts'
@@ -19,6 +20,8 @@ export interface Run {
   readonly name: string | undefined
   /** It has a snapshot of its own. */
   readonly warm: boolean
+  /** The host's side of what the program says; without one it may say nothing. */
+  readonly channel?: HostChannel | undefined
 }
 
 /** A run that is over. */
@@ -32,12 +35,12 @@ export async function perform(
   machines: SandboxMachines,
   events: SandboxEvents,
   queue: number,
-  { running, limits, frame, flow, name, warm }: Run,
+  { running, limits, frame, flow, name, warm, channel }: Run,
 ): Promise<Done> {
   const { options } = limits
   let completion: Completion
   try {
-    completion = await machines.submit(running, frame, options.timeoutMs, flow)
+    completion = await machines.submit(running, frame, options.timeoutMs, flow, channel)
   } catch (error) {
     if (error instanceof QueueFullError) {
       events.tell('sandbox:rejected', { name, runtime: options.runtime, limit: queue })

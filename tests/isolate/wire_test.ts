@@ -6,6 +6,7 @@ import {
   HEAD_BYTES,
   HEADER_MAX,
   makeFrame,
+  MESSAGE,
   readFrame,
   readHead,
   REQUEST,
@@ -15,7 +16,7 @@ import { RandomSource } from './random_source.ts'
 
 interface Vector {
   readonly name: string
-  readonly kind: 'request' | 'response'
+  readonly kind: 'request' | 'response' | 'message'
   readonly limits: { readonly header: number; readonly body: number }
   readonly hex: string
   readonly header_bytes?: number
@@ -24,7 +25,7 @@ interface Vector {
   readonly found?: number
 }
 
-const KINDS = { request: REQUEST, response: RESPONSE } as const
+const KINDS = { request: REQUEST, response: RESPONSE, message: MESSAGE } as const
 
 Deno.test('readFrame judges every test vector as the crate does', async () => {
   const path = new URL('./wire_vectors.json', import.meta.url)

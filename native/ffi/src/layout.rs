@@ -32,6 +32,8 @@ numbers! {
         Calls = 9 "calls",
         /// It had a CPU for as long as it may.
         Cpu = 10 "cpu",
+        /// The host called it off.
+        CalledOff = 11 "called-off",
     }
 }
 
@@ -61,6 +63,8 @@ numbers! {
     }
 }
 
+/// In the place of an outcome: the request is under way, and messages of it are to be heard.
+pub const SAID: u32 = u32::MAX;
 /// A flag of a submission: keep the program's state instead of resetting it.
 pub const KEEP: u32 = 1;
 /// A flag of a submission: compare the machine with its snapshot afterwards.
@@ -103,9 +107,28 @@ pub struct Completion {
     pub log_dropped: u32,
     /// A [`MachineCode`].
     pub machine: u32,
+    /// Microseconds for which it was parked.
+    pub parked_us: f64,
+    /// Times that it was.
+    pub parks: u32,
+    /// Messages that it said.
+    pub said: u32,
+    /// Messages of the host that it was given.
+    pub heard: u32,
+    /// Always 0.
+    pub reserved: u32,
 }
 
 impl Completion {
+    /// Told of a request that said something.
+    pub fn said(ticket: i32) -> Completion {
+        Completion {
+            ticket,
+            outcome: SAID,
+            ..Completion::NONE
+        }
+    }
+
     /// Told where there is none.
     pub const NONE: Completion = Completion {
         ticket: -1,
@@ -123,6 +146,11 @@ impl Completion {
         denials_bytes: 0,
         log_dropped: 0,
         machine: 0,
+        parked_us: 0.0,
+        parks: 0,
+        said: 0,
+        heard: 0,
+        reserved: 0,
     };
 }
 
@@ -144,7 +172,7 @@ pub struct Reset {
 
 const _: () = {
     const SEE: &str = "completion layout: src/isolate/ffi/layout.ts reads these offsets; change both";
-    assert!(size_of::<Completion>() == 72, "{}", SEE);
+    assert!(size_of::<Completion>() == 96, "{}", SEE);
     assert!(offset_of!(Completion, ticket) == 0, "{}", SEE);
     assert!(offset_of!(Completion, outcome) == 4, "{}", SEE);
     assert!(offset_of!(Completion, queue_us) == 8, "{}", SEE);
@@ -160,6 +188,11 @@ const _: () = {
     assert!(offset_of!(Completion, denials_bytes) == 60, "{}", SEE);
     assert!(offset_of!(Completion, log_dropped) == 64, "{}", SEE);
     assert!(offset_of!(Completion, machine) == 68, "{}", SEE);
+    assert!(offset_of!(Completion, parked_us) == 72, "{}", SEE);
+    assert!(offset_of!(Completion, parks) == 80, "{}", SEE);
+    assert!(offset_of!(Completion, said) == 84, "{}", SEE);
+    assert!(offset_of!(Completion, heard) == 88, "{}", SEE);
+    assert!(offset_of!(Completion, reserved) == 92, "{}", SEE);
     assert!(size_of::<Reset>() == 24, "{}", SEE);
     assert!(offset_of!(Reset, reset_us) == 0, "{}", SEE);
     assert!(offset_of!(Reset, ticket) == 8, "{}", SEE);
@@ -184,7 +217,8 @@ fields! {
     Completion, COMPLETION {
         ticket: i32, outcome: u32, queue_us: f64, run_us: f64, reset_us: f64, exits: u32, dirty_pages: u32,
         response_bytes: u32, log_bytes: u32, message_bytes: u32, detail: i32, worker: u32,
-        denials_bytes: u32, log_dropped: u32, machine: u32,
+        denials_bytes: u32, log_dropped: u32, machine: u32, parked_us: f64, parks: u32, said: u32,
+        heard: u32, reserved: u32,
     }
 }
 fields! {
@@ -205,6 +239,7 @@ pub fn encode_outcome(outcome: &Outcome) -> (OutcomeCode, i32) {
         Outcome::Failed(_) => (OutcomeCode::Failed, 0),
         Outcome::CallsOver => (OutcomeCode::Calls, 0),
         Outcome::CpuOver => (OutcomeCode::Cpu, 0),
+        Outcome::CalledOff => (OutcomeCode::CalledOff, 0),
     }
 }
 
@@ -263,6 +298,7 @@ pub fn describe(pointers: Pointers) -> String {
             let _ = writeln!(text, "{title} {name} = {value}");
         }
     }
+    let _ = writeln!(text, "outcome said = {SAID}");
     let _ = writeln!(text, "flag keep = {KEEP}");
     let _ = writeln!(text, "flag check = {CHECK}");
     let _ = writeln!(text, "flag flow << {FLOW_SHIFT}");
@@ -297,6 +333,7 @@ mod tests {
             Outcome::Failed(String::new()),
             Outcome::CallsOver,
             Outcome::CpuOver,
+            Outcome::CalledOff,
         ];
         assert_eq!(all.len(), OUTCOMES.len());
         for (outcome, (word, code)) in all.iter().zip(OUTCOMES) {

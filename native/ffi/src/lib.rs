@@ -27,12 +27,13 @@ mod warmup;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mayfly_pool::{WarmupRequest, time_request};
+use mayfly_pool::{Parking, WarmupRequest, time_request};
+use mayfly_wire::{HEAD_BYTES, MESSAGE_LIMITS};
 
 use abi::{Fault, Status, bytes_in, bytes_out, count, exports, fault};
 use layout::{CHECK, Completion, FLOW_SHIFT, KEEP, Part, Pointers, Reset};
 use members::Member;
-use pool::Request;
+use pool::{Request, Sizes};
 use program::BootedProgram;
 use registry::Registry;
 use shares::shares;
@@ -169,11 +170,21 @@ exports! {
     }
 
     /// Starts worker threads and gives the pool's handle. With a key it is one more handle of the pool of that key and these sizes, if
-    /// there is one: the threads, the queue and the programs' machines are the same, tickets and completions are each handle's own.
-    fn mayfly_pool_start(workers: u32, queue: u32, key: *const u8, key_length: u32) {
+    /// there is one: the threads, the queue and the programs' machines are the same, tickets and completions are each handle's own. At most so
+    /// many requests with a channel are under way at once, of each program and in all.
+    fn mayfly_pool_start(
+        workers: u32,
+        queue: u32,
+        parked_each: u32,
+        parked_all: u32,
+        key: *const u8,
+        key_length: u32,
+    ) {
         // SAFETY: the caller's promise.
         let key = unsafe { bytes_in(key, key_length)? };
-        POOLS.add(Arc::new(Member::join(key, workers, queue)?))
+        let parked = Parking { each: parked_each as usize, all: parked_all as usize };
+        let sizes = Sizes { workers, queue, parked };
+        POOLS.add(Arc::new(Member::join(key, sizes)?))
     }
 
     /// How many handles the pool has.
@@ -238,6 +249,46 @@ exports! {
         POOLS.get(pool)?.submit(request)
     }
 
+    /// As `mayfly_submit`, for a request that has a channel: it may say messages, and wait for those of the host.
+    fn mayfly_open(
+        pool: i32,
+        program: i32,
+        frame: *const u8,
+        length: u32,
+        timeout_us: u32,
+        flags: u32,
+    ) {
+        // SAFETY: the caller's promise.
+        let frame = unsafe { bytes_in(frame, length)? };
+        let request = request(program, frame, timeout_us, flags)?;
+        POOLS.get(pool)?.open(request)
+    }
+
+    /// Takes messages that a request said, whole frames back to back, and gives their length: as many as fit, 0 when none are left. The
+    /// capacity has room for the longest.
+    fn mayfly_hear(pool: i32, ticket: i32, bytes: *mut u8, capacity: u32) {
+        if (capacity as usize) < HEARD_MIN {
+            let text = format!("hear messages: room for {capacity} bytes, want {HEARD_MIN}");
+            return Err(fault(Status::BadArgument, text));
+        }
+        // SAFETY: the caller's promise.
+        let hear = |found: &[u8]| unsafe { bytes_out(found, bytes, capacity) };
+        POOLS.get(pool)?.hear(ticket, capacity as usize, hear)?
+    }
+
+    /// Says a message, one whole frame, to a request that is under way: 1, or 0 when it has ended or its inbox is full.
+    fn mayfly_say(pool: i32, ticket: i32, message: *const u8, length: u32) {
+        // SAFETY: the caller's promise.
+        let message = unsafe { bytes_in(message, length)? };
+        Ok(POOLS.get(pool)?.say(ticket, message)?.into())
+    }
+
+    /// Ends a request that has a channel, soon: its outcome is `called-off`, or another that came before.
+    fn mayfly_call_off(pool: i32, ticket: i32) {
+        POOLS.get(pool)?.call_off(ticket)?;
+        Ok(0)
+    }
+
     /// As `mayfly_submit`, and then looks for what is done, for a short time that is spent without sleep: as long as the calling
     /// thread may be held up. The completion's ticket is -1 when nothing was done. If the answer fits into `capacity` and is all that
     /// the request left, it is copied to `answer`, and the ticket is not valid any more.
@@ -268,7 +319,7 @@ exports! {
         Ok(ticket)
     }
 
-    /// Waits for requests that are done and gives their number: 0 when time is over, or when the pool was stopped and has
+    /// Waits for requests that are done, or that said something (the outcome is `said` then), and gives their number: 0 when time is over, or when the pool was stopped and has
     /// none left. One call at a time. Blocks.
     fn mayfly_wait(pool: i32, completions: *mut Completion, capacity: u32, timeout_us: u32) {
         let room = room_for(completions, capacity)?;
@@ -302,6 +353,9 @@ exports! {
         unsafe { hand_out(&ended, resets) }
     }
 }
+
+/// Least room for messages: the longest one.
+const HEARD_MIN: usize = HEAD_BYTES + MESSAGE_LIMITS.header as usize + MESSAGE_LIMITS.body as usize;
 
 fn request(program: i32, frame: &[u8], timeout_us: u32, flags: u32) -> Result<Request<'_>, Fault> {
     let flow = flags >> FLOW_SHIFT;
@@ -380,7 +434,7 @@ mod tests {
                 mayfly_ask(1, 1, frame.as_ptr(), 64, 1, 0, 0, none, nothing, 0),
                 bad
             );
-            assert_eq!(mayfly_pool_start(0, 0, std::ptr::null(), 0), bad);
+            assert_eq!(mayfly_pool_start(0, 0, 1, 1, std::ptr::null(), 0), bad);
         }
     }
 
@@ -389,7 +443,7 @@ mod tests {
         let mut text = [0u8; 512];
         // SAFETY: every pointer is to an array of at least the length.
         unsafe {
-            let pool = mayfly_pool_start(2, 4, std::ptr::null(), 0);
+            let pool = mayfly_pool_start(2, 4, 1, 1, std::ptr::null(), 0);
             assert!(pool > 0);
             assert!(mayfly_pool_statistics(pool, text.as_mut_ptr(), 512) > 100);
             assert_eq!(

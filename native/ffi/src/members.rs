@@ -16,8 +16,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use crate::abi::{Fault, Status, fault};
-use crate::layout::{Completion, MachineCode, Reset};
-use crate::pool::{Request, TicketPool};
+use crate::layout::{Completion, MachineCode, Reset, SAID};
+use crate::pool::{Request, Sizes, TicketPool};
 
 /// Most members of a pool.
 const MEMBERS_MAX: usize = 1024;
@@ -80,14 +80,14 @@ struct Mail {
     news: Arc<Condvar>,
 }
 
-/// Pools that can be joined, by key, workers and queue.
-type Joinable = BTreeMap<(Vec<u8>, u32, u32), Weak<Shared>>;
+/// Pools that can be joined, by key and sizes.
+type Joinable = BTreeMap<(Vec<u8>, Sizes), Weak<Shared>>;
 
 static POOLS: Mutex<Joinable> = Mutex::new(BTreeMap::new());
 
 impl Member {
     /// Joins the pool of this key and these sizes, or starts it; with an empty key one of its own.
-    pub fn join(key: &[u8], workers: u32, queue: u32) -> Result<Member, Fault> {
+    pub fn join(key: &[u8], sizes: Sizes) -> Result<Member, Fault> {
         if key.len() > KEY_MAX {
             let text = format!(
                 "join a pool: a key of {} bytes, want at most {KEY_MAX}",
@@ -96,17 +96,17 @@ impl Member {
             return Err(fault(Status::BadArgument, text));
         }
         if key.is_empty() {
-            return Shared::start(workers, queue)?.add();
+            return Shared::start(sizes)?.add();
         }
         let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
         pools.retain(|_, pool| pool.strong_count() > 0);
-        let key = (key.to_vec(), workers, queue);
+        let key = (key.to_vec(), sizes);
         if let Some(pool) = pools.get(&key).and_then(Weak::upgrade)
             && !pool.lock().closed
         {
             return pool.add();
         }
-        let pool = Shared::start(workers, queue)?;
+        let pool = Shared::start(sizes)?;
         pools.insert(key, Arc::downgrade(&pool));
         pool.add()
     }
@@ -123,16 +123,21 @@ impl Member {
 
     /// Adds a request and gives its ticket.
     pub fn submit(&self, request: Request) -> Result<i32, Fault> {
-        self.submit_in(&mut self.shared.lock(), request)
+        self.submit_in(&mut self.shared.lock(), request, false)
+    }
+
+    /// Adds a request that has a channel, and gives its ticket.
+    pub fn open(&self, request: Request) -> Result<i32, Fault> {
+        self.submit_in(&mut self.shared.lock(), request, true)
     }
 
     /// The state stays locked meanwhile: who hands completions out finds the owner of each.
-    fn submit_in(&self, state: &mut State, request: Request) -> Result<i32, Fault> {
+    fn submit_in(&self, state: &mut State, request: Request, talks: bool) -> Result<i32, Fault> {
         let mail = state.mail(self.number)?;
         if mail.stopped {
             return Err(fault(Status::Closed, "submit a request: the pool was stopped"));
         }
-        let ticket = self.shared.pool.submit(request)?;
+        let ticket = self.shared.pool.submit(request, talks)?;
         mail.running += 1;
         let slot = slot_of(ticket);
         if state.owners.len() <= slot {
@@ -153,7 +158,7 @@ impl Member {
         let _waiting = self.begin_wait()?;
         let end = Instant::now() + longest;
         let mut state = self.shared.lock();
-        let ticket = self.submit_in(&mut state, request)?;
+        let ticket = self.submit_in(&mut state, request, false)?;
         if state.led {
             return Ok((ticket, None));
         }
@@ -283,22 +288,27 @@ impl Drop for Member {
         let mut state = self.shared.lock();
         state.stop(&self.shared.pool, self.number);
         if let Some(mail) = state.members.remove(&self.number) {
-            for done in mail.done {
+            for done in mail.done.into_iter().filter(|done| done.outcome != SAID) {
                 // It is held: nobody else releases it.
                 let _ = self.shared.pool.forget(done.ticket);
             }
+            // Nobody talks with its other requests any more.
+            let owners = &state.owners;
+            self.shared
+                .pool
+                .call_off_all(|slot| owners.get(slot) == Some(&self.number));
         }
     }
 }
 
 impl Shared {
-    fn start(workers: u32, queue: u32) -> Result<Arc<Shared>, Fault> {
+    fn start(sizes: Sizes) -> Result<Arc<Shared>, Fault> {
         let mut secret = [0; SECRET_BYTES];
         File::open("/dev/urandom")
             .and_then(|mut file| file.read_exact(&mut secret))
             .map_err(|e| fault(Status::System, format!("draw a pool's secret: {e}")))?;
         Ok(Arc::new(Shared {
-            pool: TicketPool::start(workers, queue)?,
+            pool: TicketPool::start(sizes)?,
             state: Mutex::default(),
             secret,
         }))
@@ -342,6 +352,16 @@ impl State {
             let resets = completion.machine == MachineCode::Resetting as u32 && !self.early.remove(&ticket);
             if resets {
                 self.resetting.insert(ticket, owner);
+            }
+            if completion.outcome == SAID {
+                // One whose member left is called off.
+                if let Some(mail) = self.members.get_mut(&owner) {
+                    mail.done.push_back(completion);
+                    if mail.asleep {
+                        mail.news.notify_one();
+                    }
+                }
+                continue;
             }
             let Some(mail) = self.members.get_mut(&owner) else {
                 // It is held: nobody else releases it.

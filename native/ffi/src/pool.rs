@@ -5,15 +5,29 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mayfly_abi::limits::{QUEUE_MAX, WORKERS_MAX};
-use mayfly_pool::{self as native, Denial, Job, Outcome, Pool, Program, Refused, Traces};
+use mayfly_pool::{self as native, Channel, Denial, Job, Outcome, Parking, Pool, Program, Refused, Traces};
+use mayfly_wire::{Kind, MESSAGE_LIMITS, Progress, progress};
 use serde_json::{Value, json};
 
 use crate::abi::{Fault, Status, fault};
 use crate::layout::{Completion, Part, Reset, encode_machine, encode_outcome, micros};
 use crate::tickets::{Finished, SLOTS_MAX, Tickets};
 
+/// Most requests with a channel that are under way.
+const PARKED_MAX: usize = 16_384;
 /// Most completions that one wait gives.
 const BATCH_MAX: usize = 1024;
+
+/// How many requests a pool runs, and how many wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sizes {
+    /// Worker threads.
+    pub workers: u32,
+    /// Requests that may wait.
+    pub queue: u32,
+    /// Requests with a channel that may be under way.
+    pub parked: Parking,
+}
 
 /// Worker threads, and the requests that Deno knows of.
 #[derive(Debug)]
@@ -28,7 +42,16 @@ pub struct TicketPool {
 
 impl TicketPool {
     /// Starts the workers.
-    pub fn start(workers: u32, queue: u32) -> Result<TicketPool, Fault> {
+    pub fn start(sizes: Sizes) -> Result<TicketPool, Fault> {
+        let Sizes {
+            workers,
+            queue,
+            parked,
+        } = sizes;
+        if parked.all > PARKED_MAX || parked.each > PARKED_MAX {
+            let text = format!("start a pool: {parked:?}, want at most {PARKED_MAX} of each");
+            return Err(fault(Status::BadArgument, text));
+        }
         if !(1..=WORKERS_MAX).contains(&workers) || !(1..=QUEUE_MAX).contains(&queue) {
             let text = format!(
                 "start a pool: {workers} workers and a queue of {queue}, want 1 to {WORKERS_MAX} and 1 to {QUEUE_MAX}"
@@ -37,8 +60,9 @@ impl TicketPool {
         }
         let pool = Pool::start_early(workers as usize, queue as usize)
             .map_err(|e| fault(Status::System, format!("start a pool's threads: {e}")))?;
-        // Those that wait, those that run, and twice as many again that are done and not read.
-        let most = 3 * (queue + workers) as usize;
+        pool.limit_parking(parked);
+        // Those that wait, those that run or are parked, and twice as many again that are done and not read.
+        let most = 3 * ((queue + workers) as usize + parked.all);
         Ok(TicketPool {
             pool,
             tickets: Mutex::new(Tickets::new(most.min(SLOTS_MAX))),
@@ -52,11 +76,19 @@ impl TicketPool {
         self.tickets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a request and gives its ticket.
-    pub fn submit(&self, request: Request) -> Result<i32, Fault> {
-        let Some(ticket) = self.tickets().begin() else {
-            self.refused.fetch_add(1, Ordering::Relaxed);
-            return Err(fault(Status::QueueFull, ""));
+    /// Adds a request and gives its ticket. `talks`: it has a channel.
+    pub fn submit(&self, request: Request, talks: bool) -> Result<i32, Fault> {
+        let channel = talks.then(Arc::<Channel>::default);
+        let ticket = {
+            let mut tickets = self.tickets();
+            let Some(ticket) = tickets.begin() else {
+                self.refused.fetch_add(1, Ordering::Relaxed);
+                return Err(fault(Status::QueueFull, ""));
+            };
+            if let Some(channel) = &channel {
+                tickets.open(ticket, channel.clone())?;
+            }
+            ticket
         };
         let submitted = self.pool.submit(Job {
             // Tickets are never negative.
@@ -67,6 +99,7 @@ impl TicketPool {
             timeout_ns: u64::try_from(request.timeout.as_nanos()).unwrap_or(u64::MAX),
             keep: request.keep,
             check: request.check,
+            channel,
         });
         match submitted {
             Ok(()) => Ok(ticket),
@@ -109,10 +142,53 @@ impl TicketPool {
     /// Waits for completions; none when time is over, or when the pool was stopped and has no request left. One at a time.
     pub fn wait(&self, most: usize, timeout: Duration) -> Result<Vec<Completion>, Fault> {
         let _waiting = self.begin_wait()?;
-        let mut done = Vec::new();
-        self.pool.fetch(&mut done, most.min(BATCH_MAX), timeout);
+        let (mut said, mut done) = (Vec::new(), Vec::new());
+        self.pool
+            .fetch_told(&mut said, &mut done, most.min(BATCH_MAX), timeout);
         let mut tickets = self.tickets();
-        done.into_iter().map(|c| take_in(&mut tickets, c)).collect()
+        // Ids are tickets.
+        let said = said
+            .into_iter()
+            .map(|id| Ok(Completion::said(i32::try_from(id).unwrap_or(-1))));
+        said.chain(done.into_iter().map(|c| take_in(&mut tickets, c)))
+            .collect()
+    }
+
+    /// Takes what a request said, as many whole messages as fit into `room`, and runs `reader` with them.
+    pub fn hear<T>(&self, ticket: i32, room: usize, reader: impl FnOnce(&[u8]) -> T) -> Result<T, Fault> {
+        let channel = self.tickets().channel(ticket)?;
+        Ok(reader(&channel.hear(room)))
+    }
+
+    /// Gives a request a message, which is a whole frame; false when it has ended or does not listen.
+    pub fn say(&self, ticket: i32, message: &[u8]) -> Result<bool, Fault> {
+        match progress(message, Kind::Message, MESSAGE_LIMITS) {
+            Ok(Progress::Whole(_)) => {}
+            Ok(Progress::Head(_) | Progress::Parts(..)) => {
+                return Err(fault(
+                    Status::BadArgument,
+                    "say something: part of a message, want a whole one",
+                ));
+            }
+            Err(e) => return Err(fault(Status::BadArgument, format!("say something: {e}"))),
+        }
+        let channel = self.tickets().channel(ticket)?;
+        Ok(self.pool.say(u64::from(ticket.unsigned_abs()), &channel, message))
+    }
+
+    /// Ends the requests that have a channel and whose slots are `chosen`, soon.
+    pub fn call_off_all(&self, chosen: impl Fn(usize) -> bool) {
+        let open = self.tickets().channels(chosen);
+        for (ticket, channel) in open {
+            self.pool.call_off(u64::from(ticket.unsigned_abs()), &channel);
+        }
+    }
+
+    /// Ends a request that has a channel, soon.
+    pub fn call_off(&self, ticket: i32) -> Result<(), Fault> {
+        let channel = self.tickets().channel(ticket)?;
+        self.pool.call_off(u64::from(ticket.unsigned_abs()), &channel);
+        Ok(())
     }
 
     fn begin_wait(&self) -> Result<Waiting<'_>, Fault> {
@@ -176,6 +252,11 @@ impl TicketPool {
             "resetUs": micros(stats.total.reset_ns),
             "exits": stats.total.exits,
             "dirtyPages": stats.total.dirty_pages,
+            "parked": self.pool.parked(),
+            "parks": stats.total.parks,
+            "parkedUs": micros(stats.total.parked_ns),
+            "said": stats.total.said,
+            "heard": stats.total.heard,
         });
         text.to_string()
     }
@@ -225,6 +306,7 @@ fn take_apart(done: native::Completion) -> (Completion, Finished) {
         | Outcome::OutputOver
         | Outcome::CallsOver
         | Outcome::CpuOver
+        | Outcome::CalledOff
         | Outcome::Exited(_)
         | Outcome::Killed(_)
         | Outcome::Stuck => (Vec::new(), String::new()),
@@ -252,6 +334,11 @@ fn take_apart(done: native::Completion) -> (Completion, Finished) {
         denials_bytes: number(denials.len()),
         log_dropped: least(log_dropped),
         machine: encode_machine(done.machine) as u32,
+        parked_us: micros(done.stats.parked_ns),
+        parks: least(done.stats.parks),
+        said: least(done.stats.said),
+        heard: least(done.stats.heard),
+        reserved: 0,
     };
     let finished = Finished {
         response,
@@ -308,6 +395,10 @@ mod tests {
             reset_ns: 250,
             exits: u64::MAX,
             dirty_pages: 31,
+            parks: 2,
+            parked_ns: 3500,
+            said: 4,
+            heard: 5,
         };
         let done = |ticket: i32, outcome| native::Completion {
             id: u64::from(ticket.unsigned_abs()),
@@ -336,6 +427,10 @@ mod tests {
             (u32::MAX, 31, 4, 1)
         );
         assert_eq!(first.machine, 2);
+        assert_eq!(
+            (first.parks, first.parked_us, first.said, first.heard),
+            (2, 3.5, 4, 5)
+        );
         let denials = r#"[{"call":"socket","reason":"network","times":3}]"#;
         assert_eq!(
             (first.denials_bytes as usize, first.log_dropped),
@@ -363,7 +458,7 @@ mod tests {
 
     #[test]
     fn a_second_wait_is_refused_and_the_first_ends_in_time() {
-        let pool = Arc::new(TicketPool::start(1, 1).unwrap());
+        let pool = Arc::new(TicketPool::start(sizes(1, 1)).unwrap());
         let theirs = pool.clone();
         let first = std::thread::spawn(move || theirs.wait(8, Duration::from_secs(20)));
         while !pool.waiting.load(Ordering::Acquire) {
@@ -378,11 +473,19 @@ mod tests {
         assert_eq!((&told["logsCut"], &told["refused"]), (&json!(0), &json!(0)));
     }
 
+    fn sizes(workers: u32, queue: u32) -> Sizes {
+        Sizes {
+            workers,
+            queue,
+            parked: Parking::default(),
+        }
+    }
+
     #[test]
     fn sizes_of_pools_are_bounded() {
         for (workers, queue) in [(0, 1), (1, 0), (WORKERS_MAX + 1, 1), (1, QUEUE_MAX + 1)] {
             assert_eq!(
-                TicketPool::start(workers, queue).unwrap_err().status,
+                TicketPool::start(sizes(workers, queue)).unwrap_err().status,
                 Status::BadArgument
             );
         }

@@ -1,5 +1,9 @@
 //! Requests in flight by ticket, and what finished ones left until it was read.
 
+use std::sync::Arc;
+
+use mayfly_pool::Channel;
+
 use crate::abi::{Fault, Status, fault};
 
 /// What a request left.
@@ -28,8 +32,8 @@ impl Finished {
 #[derive(Debug)]
 enum State {
     Free,
-    Running,
-    Done(Finished),
+    Running(Option<Arc<Channel>>),
+    Done(Finished, Option<Arc<Channel>>),
 }
 
 #[derive(Debug)]
@@ -75,7 +79,7 @@ impl Tickets {
             None => return None,
         };
         let slot = &mut self.slots[usize::from(index)];
-        slot.state = State::Running;
+        slot.state = State::Running(None);
         Some(i32::from(slot.generation) << 16 | i32::from(index))
     }
 
@@ -95,15 +99,51 @@ impl Tickets {
 
     /// Keeps what a request left.
     pub fn finish(&mut self, ticket: i32, finished: Finished) -> Result<(), Fault> {
-        self.slot(ticket)?.state = State::Done(finished);
+        let slot = self.slot(ticket)?;
+        let channel = match &mut slot.state {
+            State::Running(channel) => channel.take(),
+            State::Free | State::Done(..) => None,
+        };
+        slot.state = State::Done(finished, channel);
         Ok(())
+    }
+
+    /// Gives a request that starts its channel.
+    pub fn open(&mut self, ticket: i32, channel: Arc<Channel>) -> Result<(), Fault> {
+        self.slot(ticket)?.state = State::Running(Some(channel));
+        Ok(())
+    }
+
+    /// The channel of a request that is held, done or not.
+    pub fn channel(&mut self, ticket: i32) -> Result<Arc<Channel>, Fault> {
+        match &self.slot(ticket)?.state {
+            State::Running(Some(channel)) | State::Done(_, Some(channel)) => Ok(channel.clone()),
+            State::Free | State::Running(None) | State::Done(_, None) => Err(fault(
+                Status::BadTicket,
+                format!("use the channel of ticket {ticket}: it has none, want one that was opened with it"),
+            )),
+        }
+    }
+
+    /// The tickets of requests that run and have a channel, of slots that are `chosen`.
+    pub fn channels(&self, chosen: impl Fn(usize) -> bool) -> Vec<(i32, Arc<Channel>)> {
+        let open = self.slots.iter().enumerate().filter(|(index, _)| chosen(*index));
+        open.filter_map(|(index, slot)| match &slot.state {
+            State::Running(Some(channel)) => {
+                // Below SLOTS_MAX.
+                let ticket = i32::from(slot.generation) << 16 | index as i32;
+                Some((ticket, channel.clone()))
+            }
+            State::Free | State::Running(None) | State::Done(..) => None,
+        })
+        .collect()
     }
 
     /// What a request left, once it is done.
     pub fn finished(&mut self, ticket: i32) -> Result<&mut Finished, Fault> {
         match &mut self.slot(ticket)?.state {
-            State::Done(finished) => Ok(finished),
-            State::Running | State::Free => Err(not_done(ticket)),
+            State::Done(finished, _) => Ok(finished),
+            State::Running(_) | State::Free => Err(not_done(ticket)),
         }
     }
 

@@ -137,7 +137,7 @@ fn go_on(guest: &mut Guest, machine: &mut MockMachine, steps: &[u8], phase: Phas
     let (mut action, mut frames) = (Action::Resume, false);
     while trace.len() < STEPS_MAX && !input.is_empty() {
         let wait = match action {
-            Action::Resume | Action::Output | Action::Frame => None,
+            Action::Resume | Action::Output | Action::Frame | Action::Said => None,
             Action::Idle { wait } => Some(wait),
             Action::Wait { wait } => Some(Some(wait)),
             Action::Deadlock | Action::Stop(_) => break,
@@ -221,6 +221,7 @@ fn take(guest: &mut Guest, machine: &mut MockMachine, next: &Next<'_>, begin: Be
                 clock,
                 seed: [9; 32],
                 input: input.to_vec(),
+                messages: input.first().is_some_and(|byte| byte & 1 == 1),
             };
             begin(kernel, machine, request)
         }
@@ -237,7 +238,8 @@ fn take(guest: &mut Guest, machine: &mut MockMachine, next: &Next<'_>, begin: Be
             kernel.run(machine)
         }
     };
-    if matches!(action, Action::Output | Action::Frame) {
+    if matches!(action, Action::Output | Action::Frame | Action::Said) {
+        kernel.take_said();
         kernel.take_output();
         kernel.take_log();
     }

@@ -9,10 +9,10 @@ use crate::Input;
 pub fn run(data: &[u8]) {
     let mut input = Input(data);
     let wide = input.byte();
-    let kind = if wide & 1 == 0 {
-        Kind::Response
-    } else {
-        Kind::Request
+    let kind = match (wide & 8, wide & 1) {
+        (0, 0) => Kind::Response,
+        (0, _) => Kind::Request,
+        _ => Kind::Message,
     };
     let (header, body) = (u32::from(input.byte()), u32::from(input.byte()));
     let limits = match wide >> 1 & 3 {
@@ -56,7 +56,7 @@ fn read_again(bytes: &[u8], kind: Kind, limits: Limits) -> Result<Progress, Fram
         return Err(FrameError::Version(version));
     }
     if let Some(&found) = bytes.get(5)
-        && found != if kind == Kind::Request { 1 } else { 2 }
+        && found != kind as u8
     {
         return Err(FrameError::Kind(found));
     }
@@ -68,11 +68,18 @@ fn read_again(bytes: &[u8], kind: Kind, limits: Limits) -> Result<Progress, Fram
     let (16.., Some(header_bytes), Some(body_bytes)) = (bytes.len(), word(8), word(12)) else {
         return Ok(Progress::Head(16 - bytes.len()));
     };
-    if header_bytes > limits.header || header_bytes > HEADER_MAX {
+    let (header_max, body_max) = match kind {
+        Kind::Message => (65_540, 1 << 20),
+        Kind::Request | Kind::Response => (HEADER_MAX, BODY_MAX),
+    };
+    if header_bytes > limits.header || header_bytes > header_max {
         return Err(FrameError::Header(header_bytes));
     }
-    if body_bytes > limits.body || body_bytes > BODY_MAX {
+    if body_bytes > limits.body || body_bytes > body_max {
         return Err(FrameError::Body(body_bytes));
+    }
+    if kind == Kind::Message && header_bytes < 4 {
+        return Err(FrameError::Exchange(header_bytes));
     }
     let head = Head {
         kind,
@@ -101,9 +108,14 @@ fn any_head(bytes: &[u8], kind: Kind) {
         header_bytes: lengths as u32,
         body_bytes: (lengths >> 32) as u32,
     };
+    let (least, header_max, body_max) = match kind {
+        Kind::Message => (4, 65_540, 1 << 20),
+        Kind::Request | Kind::Response => (0, HEADER_MAX, BODY_MAX),
+    };
     let wanted = match head {
-        Head { header_bytes, .. } if header_bytes > HEADER_MAX => Err(FrameError::Header(header_bytes)),
-        Head { body_bytes, .. } if body_bytes > BODY_MAX => Err(FrameError::Body(body_bytes)),
+        Head { header_bytes, .. } if header_bytes > header_max => Err(FrameError::Header(header_bytes)),
+        Head { body_bytes, .. } if body_bytes > body_max => Err(FrameError::Body(body_bytes)),
+        Head { header_bytes, .. } if header_bytes < least => Err(FrameError::Exchange(header_bytes)),
         head => Ok(head),
     };
     assert_eq!(Head::decode(&head.encode(), kind, Limits::default()), wanted);

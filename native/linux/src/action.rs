@@ -24,8 +24,10 @@ pub enum Action {
     Deadlock,
     /// Bytes for the host wait on fd 1 or 2; enter the guest after taking them.
     Output,
-    /// A whole frame waits on fd 1; enter the guest after taking it, or reset.
+    /// A whole frame waits on fd 1; enter the guest after taking it, or reset. Messages may wait as well.
     Frame,
+    /// Messages wait on fd 1; enter the guest after taking them.
+    Said,
     /// The guest has ended.
     Stop(Stop),
 }

@@ -55,6 +55,8 @@ pub struct Request {
     pub seed: [u8; 32],
     /// What the guest reads on fd 0.
     pub input: Vec<u8>,
+    /// Whether host and guest may say messages to each other until the answer.
+    pub messages: bool,
 }
 
 /// All state of one guest.
@@ -75,6 +77,8 @@ pub struct Kernel {
     pub(crate) jump_when_idle: bool,
     /// A request was given and its frame has not come yet.
     pub(crate) in_flight: bool,
+    /// It has said a message to the host.
+    pub(crate) said: bool,
     /// Monotonic time at which all threads began to wait.
     pub(crate) paused: u64,
     calls_left: u64,
@@ -138,6 +142,7 @@ impl Kernel {
             random: Random::from_seed(config.seed),
             jump_when_idle: config.jump_when_idle,
             in_flight: false,
+            said: false,
             paused: 1_000_000_000,
             calls_left: limits.calls,
             room: u64::MAX,
@@ -189,6 +194,7 @@ impl Kernel {
     /// Begins a request: clocks and randomness are set anew, the input is there to be read, and a thread runs.
     pub fn begin_request<M: Machine>(&mut self, m: &mut M, request: Request) -> Action {
         self.in_flight = true;
+        self.said = false;
         self.begin(m, request)
     }
 
@@ -203,8 +209,31 @@ impl Kernel {
         self.calls_left = self.limits.calls;
         self.denials.take();
         self.write_clock_page(m);
+        if self.files.stdio.messages != request.messages {
+            self.files.stdio.messages = request.messages;
+        }
+        // Messages that the program did not read: they end with their request.
+        if self.files.stdio.unread() > 0 {
+            self.files.stdio.drop_input();
+        }
         self.files.push_input(request.input);
         self.schedule(m)
+    }
+
+    /// Takes the messages that the guest said, whole frames back to back.
+    pub fn take_said(&mut self) -> Vec<u8> {
+        self.files.stdio.take_said()
+    }
+
+    /// Lets the clock jump again while all threads wait: nobody answers what was said.
+    pub fn forget_said(&mut self) {
+        self.said = false;
+    }
+
+    /// Bytes on fd 0 that the guest has not read.
+    #[must_use]
+    pub fn unread(&self) -> usize {
+        self.files.stdio.unread()
     }
 
     /// Adds bytes to fd 0; [`Kernel::run`] lets a thread read them.

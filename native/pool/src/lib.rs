@@ -8,6 +8,7 @@
 //!                                                              (or the completion first, and then the reset)
 //! ```
 
+mod channel;
 mod clock;
 mod confined;
 #[cfg(test)]
@@ -24,6 +25,7 @@ mod worker;
 pub use mayfly_linux::kernel::denials::{Denial, Reason};
 pub use mayfly_linux::syscall::name as call_name;
 
+pub use channel::Channel;
 pub use confined::run_confined;
 pub use outcome::{Outcome, RequestStats};
 pub use pool::Pool;
@@ -36,7 +38,7 @@ pub use program::instance::{Instance, Traces};
 pub use program::running::Running;
 pub use program::trial::{Trial, time_request, try_out};
 pub use program::{BootReport, Load, Loading, Program, Warmup, WarmupRequest};
-pub use queue::Refused;
+pub use queue::{Parking, Refused};
 pub use sched::{Scheduling, choose_scheduling};
 pub use spec::deno::deno_spec;
 pub use spec::libraries::library_mounts;

@@ -27,6 +27,8 @@ pub enum Outcome {
     Misbehaved(String),
     /// A bug or a shortage of the host's; the machine was dropped.
     Failed(String),
+    /// The host called it off.
+    CalledOff,
 }
 
 impl Outcome {
@@ -44,6 +46,7 @@ impl Outcome {
             Outcome::Stuck => "stuck",
             Outcome::Misbehaved(_) => "misbehaved",
             Outcome::Failed(_) => "failed",
+            Outcome::CalledOff => "called-off",
         }
     }
 }
@@ -60,6 +63,7 @@ impl fmt::Display for Outcome {
             | Outcome::OutOfMemory
             | Outcome::OutputOver
             | Outcome::CallsOver
+            | Outcome::CalledOff
             | Outcome::Stuck => f.write_str(self.name()),
         }
     }
@@ -70,7 +74,7 @@ impl fmt::Display for Outcome {
 pub struct RequestStats {
     /// Nanoseconds in the queue.
     pub queue_ns: u64,
-    /// Nanoseconds from entering the machine to the answer.
+    /// Nanoseconds from entering the machine to the answer, those left out for which it was parked.
     pub run_ns: u64,
     /// Nanoseconds until the machine was clean again.
     pub reset_ns: u64,
@@ -78,6 +82,14 @@ pub struct RequestStats {
     pub exits: u64,
     /// Pages that the reset put back.
     pub dirty_pages: u64,
+    /// Times that it was parked.
+    pub parks: u64,
+    /// Nanoseconds for which it was, until its machine went on.
+    pub parked_ns: u64,
+    /// Messages that it said to the host, and that it was given of the host's.
+    pub said: u64,
+    /// See `said`.
+    pub heard: u64,
 }
 
 impl RequestStats {
@@ -88,5 +100,9 @@ impl RequestStats {
         self.reset_ns += other.reset_ns;
         self.exits += other.exits;
         self.dirty_pages += other.dirty_pages;
+        self.parks += other.parks;
+        self.parked_ns += other.parked_ns;
+        self.said += other.said;
+        self.heard += other.heard;
     }
 }

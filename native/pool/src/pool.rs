@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use mayfly_vmm::monotonic_ns;
 
+use crate::channel::{Channel, Said};
 use crate::program::Program;
-use crate::queue::Refused;
+use crate::queue::{Parking, Refused};
 use crate::worker::job::{Completion, Job, Reset};
 use crate::worker::shared::{Order, Shared, Timed};
 use crate::worker::stats::PoolStats;
 use crate::worker::supervisor;
 
-/// Worker threads with a machine for each program in use. Dropping it lets the waiting requests end first.
+/// Worker threads with machines for each program in use. Dropping it lets the waiting requests end first, and calls off those that are
+/// parked.
 #[derive(Debug)]
 pub struct Pool {
     shared: Arc<Shared>,
@@ -64,6 +66,46 @@ impl Pool {
         })
     }
 
+    /// Gives a request with a channel a message of the host, a whole frame; false when it has ended or its inbox is full.
+    pub fn say(&self, id: u64, channel: &Channel, message: &[u8]) -> bool {
+        match channel.say(message) {
+            Said::Refused => false,
+            Said::Kept => true,
+            Said::Wakes => {
+                self.shared.queue.go_on(id);
+                true
+            }
+        }
+    }
+
+    /// Ends a request with a channel, soon: at once if it is parked, and at its next stop otherwise.
+    pub fn call_off(&self, id: u64, channel: &Channel) {
+        channel.call_off();
+        self.shared.queue.go_on(id);
+    }
+
+    /// Bounds the requests with a channel that are under way at once, from now on.
+    pub fn limit_parking(&self, limits: Parking) {
+        self.shared.queue.limit_parking(limits);
+    }
+
+    /// Requests that wait for the host.
+    pub fn parked(&self) -> usize {
+        self.shared.queue.parked().len()
+    }
+
+    /// As [`Pool::fetch`], and moves to `said` the numbers of requests that said something since they were last heard
+    /// ([`Channel::hear`]). `most` is for both together; what a request said before its completion comes before it.
+    pub fn fetch_told(
+        &self,
+        said: &mut Vec<u64>,
+        into: &mut Vec<Completion>,
+        most: usize,
+        timeout: Duration,
+    ) -> usize {
+        self.shared.queue.fetch_told(said, into, most, timeout)
+    }
+
     /// As [`Pool::fetch`], for a short time that is spent without sleep, and given to whoever wants the CPU.
     pub fn fetch_soon(&self, into: &mut Vec<Completion>, most: usize, longest: Duration) -> usize {
         self.shared.queue.fetch_soon(into, most, longest)
@@ -100,6 +142,7 @@ impl Pool {
 impl Drop for Pool {
     fn drop(&mut self) {
         self.close();
+        self.shared.call_off_parked();
         if let Some(supervisor) = self.supervisor.take() {
             // It ends after its workers; if it panicked there is nothing left to release.
             let _ = supervisor.join();

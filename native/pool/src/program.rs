@@ -124,18 +124,19 @@ impl Program {
     }
 }
 
-/// Begins a request in an idle program.
+/// Begins a request in an idle program. `messages`: it may say some to the host.
 pub(crate) fn begin_request(
     running: &mut Running,
     clock: ClockSource,
     input: Vec<u8>,
+    messages: bool,
 ) -> mayfly_vmm::Result<Action> {
-    let request = to_request(clock, input)?;
+    let request = to_request(clock, input, messages)?;
     Ok(running.kernel.begin_request(&mut running.guest, request))
 }
 
 /// Input with the time and the randomness of now.
-pub(crate) fn to_request(clock: ClockSource, input: Vec<u8>) -> mayfly_vmm::Result<Request> {
+pub(crate) fn to_request(clock: ClockSource, input: Vec<u8>, messages: bool) -> mayfly_vmm::Result<Request> {
     let seed = fresh_seed().map_err(|source| mayfly_vmm::Error::Host {
         attempt: "draw random bytes",
         source,
@@ -144,5 +145,6 @@ pub(crate) fn to_request(clock: ClockSource, input: Vec<u8>) -> mayfly_vmm::Resu
         clock: clock.now(),
         seed,
         input,
+        messages,
     })
 }

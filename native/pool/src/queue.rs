@@ -4,9 +4,11 @@
 //! submit -> flows -> take -> complete ---------------> done -> fetch
 //!                         -> answer -> (reset) -> clean: its figures go into the completion while that is in `done`,
 //!                                                 else -> resets -> take_resets
+//! take -> park -> (message, time) go_on -> flows -> take, by the worker that parked it
 //! ```
 
 mod flows;
+mod parking;
 #[cfg(test)]
 mod tests;
 
@@ -18,7 +20,9 @@ use std::time::{Duration, Instant};
 use mayfly_vmm::monotonic_ns;
 
 use crate::wait::busy_poll::{Habit, LONGEST, Polled, busy_poll};
-use flows::{FlowId, Flows};
+use flows::{FlowId, Flows, Next};
+use parking::Parked;
+pub use parking::Parking;
 
 /// Time after which a worker looks again at jobs that may not run yet.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
@@ -42,11 +46,18 @@ pub(crate) enum Work<J, O> {
     Job(J),
     /// An order for this worker alone.
     Order(O),
+    /// The request of this number, which this worker parked, goes on.
+    Parked(u64),
 }
 
 /// A job's number, by which the pool's user knows it.
 pub(crate) trait Numbered {
     fn number(&self) -> u64;
+
+    /// Whether it may be parked.
+    fn has_channel(&self) -> bool {
+        false
+    }
 }
 
 /// What a worker is at.
@@ -65,8 +76,8 @@ pub(crate) enum At {
 #[derive(Debug)]
 pub(crate) struct Queue<J, O, C, R> {
     state: Mutex<State<J, O, C, R>>,
-    /// Signalled when work arrives.
-    work: Condvar,
+    /// By worker: signalled when work arrives for it.
+    work: Vec<Condvar>,
     /// Signalled when a completion arrives.
     done: Condvar,
     /// Most jobs that wait.
@@ -82,14 +93,17 @@ pub(crate) struct Queue<J, O, C, R> {
 struct State<J, O, C, R> {
     jobs: Flows<J>,
     orders: Vec<VecDeque<O>>,
+    parked: Parked,
+    /// Requests that said something the host has not been told of.
+    said: VecDeque<u64>,
     done: VecDeque<C>,
     /// Completions that left `done`.
     fetched: u64,
     resets: VecDeque<R>,
     /// By worker.
     at: Vec<At>,
-    /// Workers and fetchers that sleep: a signal to nobody would be a system call for nothing.
-    sleeping: usize,
+    /// Workers that sleep, and fetchers: a signal to nobody would be a system call for nothing.
+    sleeping: Vec<usize>,
     fetching: usize,
     closed: bool,
     habit: Habit,
@@ -105,8 +119,46 @@ impl<J, O, C, R> State<J, O, C, R> {
         n
     }
 
+    fn drain_said(&mut self, into: &mut Vec<u64>, most: usize) -> usize {
+        let n = self.said.len().min(most);
+        into.extend(self.said.drain(..n));
+        n
+    }
+
     fn is_over(&self) -> bool {
-        self.closed && self.jobs.waiting() == 0 && self.jobs.running() == 0
+        self.closed && self.jobs.waiting() == 0 && self.jobs.running() == 0 && self.parked.len() == 0
+    }
+
+    /// Puts the parked requests of a worker whose time has come into their flows.
+    fn wake_due(&mut self, worker: usize) {
+        if self.parked.next_wake(worker).is_none() {
+            return;
+        }
+        let now = monotonic_ns();
+        while let Some(number) = self.parked.due(worker, now) {
+            self.go_on(number);
+        }
+    }
+
+    /// Puts a parked request into its flow, and gives its worker.
+    fn go_on(&mut self, number: u64) -> Option<usize> {
+        let (worker, flow) = self.parked.go_on(number)?;
+        self.jobs.go_on(flow, worker, number, monotonic_ns());
+        Some(worker)
+    }
+
+    /// How long a worker without work may sleep; `None` for as long as nobody wakes it.
+    fn sleeps_for(&self, worker: usize) -> Option<Duration> {
+        let again = self.jobs.has_work(worker).then_some(LOOK_AGAIN);
+        let wake = self.parked.next_wake(worker);
+        let timer = wake.map(|at| Duration::from_nanos(at.saturating_sub(monotonic_ns())));
+        again.into_iter().chain(timer).min()
+    }
+
+    /// Takes a worker out of those that sleep, to be woken.
+    fn rouse(&mut self, worker: usize) -> bool {
+        let at = self.sleeping.iter().position(|sleeper| *sleeper == worker);
+        at.map(|at| self.sleeping.remove(at)).is_some()
     }
 }
 
@@ -116,11 +168,13 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
         let state = State {
             jobs: Flows::new(workers, capacity),
             orders,
+            parked: Parked::new(workers, Parking::default()),
+            said: VecDeque::new(),
             done: VecDeque::new(),
             fetched: 0,
             resets: VecDeque::new(),
             at: vec![At::Rest; workers],
-            sleeping: 0,
+            sleeping: Vec::with_capacity(workers),
             fetching: 0,
             closed: false,
             habit: Habit::default(),
@@ -128,7 +182,7 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
         };
         Queue {
             state: Mutex::new(state),
-            work: Condvar::new(),
+            work: (0..workers).map(|_| Condvar::new()).collect(),
             done: Condvar::new(),
             capacity,
             arrived: AtomicUsize::new(0),
@@ -155,18 +209,86 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
             .done
             .len()
             .saturating_sub(self.capacity + state.orders.len());
+        let opens = job.has_channel().then_some((job.number(), flow.0));
+        if let Some((_, program)) = opens
+            && state.parked.is_full(program)
+        {
+            return Err((job, Refused::Full));
+        }
         if let Err(job) = state.jobs.add(flow, job, unfetched, monotonic_ns()) {
             return Err((job, Refused::Full));
         }
         self.arrived.fetch_add(1, Ordering::Release);
         // Who busy-polls looks at the jobs once more, under the lock, before it sleeps.
         let expected = state.jobs.waiting() == 1 && self.polling.load(Ordering::Acquire);
-        let wakes = state.sleeping > 0 && !expected;
+        if let Some((number, program)) = opens {
+            state.parked.open(number, program);
+        }
+        let woken = if expected { None } else { state.sleeping.pop() };
         drop(state);
-        if wakes {
-            self.work.notify_one();
+        if let Some(worker) = woken {
+            self.work[worker].notify_one();
         }
         Ok(())
+    }
+
+    /// Bounds requests that have a channel, from now on.
+    pub fn limit_parking(&self, limits: Parking) {
+        self.lock().parked.set_limits(limits);
+    }
+
+    /// Puts the job that `take` gave to a worker aside, until `wake` at the latest: the worker is free, and takes it again
+    /// as [`Work::Parked`].
+    pub fn park(&self, worker: usize, number: u64, wake: u64) {
+        let mut state = self.lock();
+        state.at[worker] = At::Rest;
+        if let Some(flow) = state.jobs.flow_of(worker) {
+            state.parked.park(number, worker, flow, wake);
+        }
+        state.jobs.done(worker, monotonic_ns());
+    }
+
+    /// Lets a parked request go on; does nothing to another.
+    pub fn go_on(&self, number: u64) {
+        let mut state = self.lock();
+        let Some(worker) = state.go_on(number) else {
+            return;
+        };
+        self.arrived.fetch_add(1, Ordering::Release);
+        let wakes = state.rouse(worker);
+        drop(state);
+        if wakes {
+            self.work[worker].notify_one();
+        }
+    }
+
+    /// Numbers of the requests that are parked.
+    pub fn parked(&self) -> Vec<u64> {
+        self.lock().parked.numbers()
+    }
+
+    /// Forgets the parked requests of a worker that is gone, and gives their numbers: [`Queue::lose`] tells of each.
+    pub fn take_parked(&self, worker: usize) -> Vec<u64> {
+        let mut state = self.lock();
+        state.jobs.forget_parked(worker);
+        state.parked.lose(worker)
+    }
+
+    /// Completes a request that no worker has.
+    pub fn lose(&self, completion: C) {
+        self.tell(self.lock(), completion);
+    }
+
+    /// Tells the host that a request said something.
+    pub fn tell_said(&self, number: u64) {
+        let mut state = self.lock();
+        state.said.push_back(number);
+        self.finished.fetch_add(1, Ordering::Release);
+        let wakes = state.fetching > 0;
+        drop(state);
+        if wakes {
+            self.done.notify_one();
+        }
     }
 
     /// Gives every worker an order.
@@ -177,8 +299,9 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
             .iter_mut()
             .for_each(|orders| orders.push_back(order.clone()));
         self.arrived.fetch_add(1, Ordering::Release);
+        state.sleeping.clear();
         drop(state);
-        self.work.notify_all();
+        self.work.iter().for_each(Condvar::notify_one);
     }
 
     /// Waits for work; `None` when the queue is closed and empty.
@@ -190,15 +313,25 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
                 return Some(Work::Order(order));
             }
             let closed = state.closed;
-            if let Some(job) = state.jobs.next(worker, closed, monotonic_ns()) {
+            state.wake_due(worker);
+            if let Some(next) = state.jobs.next(worker, closed, monotonic_ns()) {
                 if is_idle {
                     let waited = state.idle_since.elapsed();
                     state.habit.learn(waited);
                 }
-                state.at[worker] = At::Job(job.number());
-                return Some(Work::Job(job));
+                return Some(match next {
+                    Next::Job(job) => {
+                        state.at[worker] = At::Job(job.number());
+                        Work::Job(job)
+                    }
+                    Next::Parked(number) => {
+                        state.at[worker] = At::Job(number);
+                        state.parked.take_up(number);
+                        Work::Parked(number)
+                    }
+                });
             }
-            if closed {
+            if closed && !state.parked.has_any_of(worker) {
                 return None;
             }
             if !is_idle {
@@ -215,21 +348,25 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
                     continue;
                 }
             }
-            state.sleeping += 1;
-            state = if state.jobs.waiting() == 0 {
-                self.work.wait(state).unwrap_or_else(PoisonError::into_inner)
-            } else {
-                let waited = self.work.wait_timeout(state, LOOK_AGAIN);
-                waited.unwrap_or_else(PoisonError::into_inner).0
+            state.sleeping.push(worker);
+            let work = &self.work[worker];
+            state = match state.sleeps_for(worker) {
+                None => work.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(time) => {
+                    let waited = work.wait_timeout(state, time);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
             };
-            state.sleeping -= 1;
+            state.rouse(worker);
         }
     }
 
     /// Ends the job that `take` gave to a worker, whose machine is clean or gone.
     pub fn complete(&self, worker: usize, completion: C) {
         let mut state = self.lock();
-        state.at[worker] = At::Rest;
+        if let At::Job(job) = std::mem::replace(&mut state.at[worker], At::Rest) {
+            state.parked.close(job);
+        }
         state.jobs.done(worker, monotonic_ns());
         self.tell(state, completion);
     }
@@ -240,6 +377,7 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
         if let At::Job(job) = state.at[worker] {
             let place = state.fetched + state.done.len() as u64;
             state.at[worker] = At::Reset { job, place };
+            state.parked.close(job);
         }
         self.tell(state, completion);
     }
@@ -302,10 +440,29 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
 
     /// Waits until there is a completion, all are done after a close, or time is over; moves up to `most` to `into`.
     pub fn fetch(&self, into: &mut Vec<C>, most: usize, timeout: Duration) -> usize {
+        self.fetch_by(timeout, |state| state.drain(into, most))
+    }
+
+    /// The same, or until a request said something. What was said before a completion comes before it: of the completions none is given
+    /// while there is no room for those that said something. `most` is for both together.
+    pub fn fetch_told(
+        &self,
+        said: &mut Vec<u64>,
+        into: &mut Vec<C>,
+        most: usize,
+        timeout: Duration,
+    ) -> usize {
+        self.fetch_by(timeout, |state| {
+            let told = state.drain_said(said, most);
+            told + state.drain(into, most - told)
+        })
+    }
+
+    fn fetch_by(&self, timeout: Duration, mut drain: impl FnMut(&mut State<J, O, C, R>) -> usize) -> usize {
         let end = Instant::now() + timeout;
         let mut state = self.lock();
         loop {
-            let n = state.drain(into, most);
+            let n = drain(&mut state);
             if n > 0 {
                 return n;
             }
@@ -325,9 +482,12 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
 
     /// Refuses new jobs; those that wait are still done.
     pub fn close(&self) {
-        self.lock().closed = true;
+        let mut state = self.lock();
+        state.closed = true;
+        state.sleeping.clear();
         self.arrived.fetch_add(1, Ordering::Release);
-        self.work.notify_all();
+        drop(state);
+        self.work.iter().for_each(Condvar::notify_one);
         self.done.notify_all();
     }
 

@@ -7,19 +7,23 @@ pub(crate) mod stats;
 pub(crate) mod supervisor;
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use mayfly_vmm::{Alarm, HostResources, monotonic_ns};
 
+use crate::channel::Channel;
 use crate::confined::{Listed, confine_vm_thread};
 use crate::outcome::{Outcome, RequestStats};
 use crate::program::Program;
-use crate::program::instance::Instance;
+use crate::program::instance::{Course, Instance, Ran, Reached};
 use crate::queue::Work;
 use crate::sched::scheduler;
-use crate::worker::job::{Completion, Job, MachineState, Reset};
+use crate::worker::job::{Completion, MachineState, Reset};
 use crate::worker::shared::{Order, Shared, Timed, WorkerSlot};
+
+/// Most machines of one program that a worker keeps for its next requests: more than one come to be while others are parked.
+const IDLE_MAX: usize = 64;
 
 /// A machine and the list of its resources, which goes first.
 struct Machine<'a> {
@@ -27,12 +31,38 @@ struct Machine<'a> {
     instance: Instance,
 }
 
+/// A program's machines that wait for a request: the one that served last is the last.
+#[derive(Default)]
+struct Idle<'a> {
+    machines: Vec<Box<Machine<'a>>>,
+}
+
+/// What is known of a request on its way, beside its machine.
+struct Task {
+    id: u64,
+    program: Arc<Program>,
+    keep: bool,
+    check: bool,
+    queue_ns: u64,
+    /// Of one that may be parked.
+    talk: Option<(Arc<Channel>, Course)>,
+}
+
+/// A request that waits for the host, and its machine.
+struct Parked<'a> {
+    machine: Box<Machine<'a>>,
+    task: Task,
+}
+
 /// A worker's machines, by program. Its thread may be stopped by a crash anywhere: no destructor runs then.
 struct Worker<'a> {
     shared: &'a Shared,
     slot: &'a WorkerSlot,
     index: usize,
-    machines: BTreeMap<u64, Machine<'a>>,
+    /// A program is here from its first machine until it is retired.
+    machines: BTreeMap<u64, Idle<'a>>,
+    /// By the numbers of their jobs.
+    parked: BTreeMap<u64, Parked<'a>>,
     _listed: Listed<'a>,
     alarm: Alarm,
 }
@@ -51,6 +81,7 @@ pub(crate) fn work(shared: &Shared, index: usize) {
             slot,
             index,
             machines: BTreeMap::new(),
+            parked: BTreeMap::new(),
             _listed: slot.resources.list(HostResources::of_alarm(&alarm)),
             alarm,
         },
@@ -62,13 +93,14 @@ pub(crate) fn work(shared: &Shared, index: usize) {
                 worker.run(timed);
                 slot.did();
             }
+            Work::Parked(job) => worker.go_on(job),
             Work::Order(Order::Retire(program)) => {
                 drop(worker.machines.remove(&program));
                 slot.programs().remove(&program);
             }
             Work::Order(Order::Prepare(program)) => {
                 // A failure shows again, with its reason, when a request needs the machine.
-                let _ = worker.machine(&program);
+                let _ = worker.prepare(&program);
             }
         }
     }
@@ -78,83 +110,186 @@ pub(crate) fn work(shared: &Shared, index: usize) {
 fn refuse_all(shared: &Shared, worker: usize, why: &str) {
     while let Some(next) = shared.queue.take(worker) {
         if let Work::Job(timed) = next {
+            if let Some(channel) = &timed.job.channel {
+                channel.end();
+            }
             shared.complete(Completion::failed(timed.job.id, worker, why.into()));
         }
     }
 }
 
-impl Worker<'_> {
-    /// The machine of a program, and the alarm for it.
-    fn machine(&mut self, program: &Arc<Program>) -> mayfly_vmm::Result<(&mut Instance, &mut Alarm)> {
-        let machine = match self.machines.entry(program.id()) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => {
-                let mut instance = Instance::new(program)?;
-                let _listed = self.slot.resources.list(instance.host_resources());
-                let mut machine = Machine { _listed, instance };
-                scheduler().pause();
-                machine.instance.rehearse(&mut self.alarm)?;
-                self.shared.stats().forks += 1;
-                self.slot.programs().insert(program.id(), Arc::downgrade(program));
-                entry.insert(machine)
-            }
-        };
-        Ok((&mut machine.instance, &mut self.alarm))
+impl<'a> Worker<'a> {
+    /// A machine of a program that waits, or another one.
+    fn machine(&mut self, program: &Arc<Program>) -> mayfly_vmm::Result<Box<Machine<'a>>> {
+        match self
+            .machines
+            .get_mut(&program.id())
+            .and_then(|idle| idle.machines.pop())
+        {
+            Some(machine) => Ok(machine),
+            None => self.fork(program),
+        }
     }
 
-    /// Runs a job, completes it, and readies the machine for the next one. One that is lost is forked anew.
+    fn fork(&mut self, program: &Arc<Program>) -> mayfly_vmm::Result<Box<Machine<'a>>> {
+        let mut instance = Instance::new(program)?;
+        let _listed = self.slot.resources.list(instance.host_resources());
+        let mut machine = Box::new(Machine { _listed, instance });
+        scheduler().pause();
+        machine.instance.rehearse(&mut self.alarm)?;
+        self.shared.stats().forks += 1;
+        self.slot.programs().insert(program.id(), Arc::downgrade(program));
+        self.machines.entry(program.id()).or_default();
+        Ok(machine)
+    }
+
+    /// Forks a program ahead of its next request.
+    fn prepare(&mut self, program: &Arc<Program>) -> mayfly_vmm::Result<()> {
+        let machine = self.machine(program)?;
+        self.put_back(program.id(), machine);
+        Ok(())
+    }
+
+    /// Keeps a clean machine for the next request, unless its program was retired or has enough of them.
+    fn put_back(&mut self, program: u64, machine: Box<Machine<'a>>) {
+        if let Some(idle) = self.machines.get_mut(&program)
+            && idle.machines.len() < IDLE_MAX
+        {
+            idle.machines.push(machine);
+        }
+    }
+
+    /// Runs a job, and completes it or parks it.
     fn run(&mut self, timed: Timed) {
         let Timed { job, submitted } = timed;
-        let (shared, worker, program) = (self.shared, self.index, job.program.clone());
         let queue_ns = monotonic_ns().saturating_sub(submitted);
-        let usable = match self.machine(&program) {
-            Ok((instance, alarm)) => {
-                let usable = serve(shared, worker, job, queue_ns, instance, alarm);
-                instance.rest();
-                usable
-            }
+        let mut machine = match self.machine(&job.program) {
+            Ok(machine) => machine,
             Err(e) => {
-                let mut completion = Completion::failed(job.id, worker, e.to_string());
+                if let Some(channel) = &job.channel {
+                    channel.end();
+                }
+                let mut completion = Completion::failed(job.id, self.index, e.to_string());
                 completion.stats.queue_ns = queue_ns;
-                return shared.complete(completion);
+                return self.shared.complete(completion);
             }
         };
-        if !usable {
-            self.machines.remove(&program.id());
+        #[cfg(test)]
+        crate::injected::act_on(&job.frame);
+        let (alarm, shared) = (&mut self.alarm, self.shared);
+        let mut task = Task {
+            id: job.id,
+            program: job.program,
+            keep: job.keep,
+            check: job.check,
+            queue_ns,
+            talk: None,
+        };
+        let Some(channel) = job.channel else {
+            let ran = machine.instance.run(job.frame, alarm, job.timeout_ns);
+            return self.end(machine, task, ran);
+        };
+        self.slot.channels().insert(job.id, channel.clone());
+        let tell = || shared.queue.tell_said(job.id);
+        let (course, reached) = machine
+            .instance
+            .begin(job.frame, alarm, &channel, job.timeout_ns, &tell);
+        task.talk = Some((channel, course));
+        self.take_in(machine, task, reached);
+    }
+
+    /// Goes on with a parked job.
+    fn go_on(&mut self, job: u64) {
+        let Some(Parked {
+            mut machine,
+            mut task,
+        }) = self.parked.remove(&job)
+        else {
+            return;
+        };
+        let Some((channel, course)) = &mut task.talk else {
+            return;
+        };
+        let shared = self.shared;
+        let tell = || shared.queue.tell_said(job);
+        let reached = machine.instance.go_on(&mut self.alarm, channel, course, &tell);
+        self.take_in(machine, task, reached);
+    }
+
+    /// Ends or parks a job with a channel.
+    fn take_in(&mut self, mut machine: Box<Machine<'a>>, task: Task, reached: Reached) {
+        let (Some((channel, course)), id) = (&task.talk, task.id) else {
+            return;
+        };
+        match reached {
+            Reached::Waits { wake, deaf } => {
+                // Its thread's time slice is as usual again.
+                machine.instance.rest();
+                let channel = channel.clone();
+                if self.shared.ends.load(Ordering::Acquire) {
+                    channel.call_off();
+                }
+                self.parked.insert(id, Parked { machine, task });
+                self.shared.queue.park(self.index, id, wake);
+                // Behind it: whoever says something from now on finds it parked.
+                if channel.park(deaf) {
+                    self.shared.queue.go_on(id);
+                }
+            }
+            Reached::End(outcome) => {
+                channel.end();
+                self.slot.channels().remove(&id);
+                let ran = machine.instance.ran(outcome, course);
+                self.end(machine, task, ran);
+            }
+        }
+    }
+
+    /// Completes a job, and readies its machine for the next one. One that is lost is forked anew.
+    fn end(&mut self, mut machine: Box<Machine<'a>>, task: Task, ran: Ran) {
+        let usable = complete(
+            self.shared,
+            self.index,
+            &task,
+            ran,
+            &mut machine.instance,
+            &mut self.alarm,
+        );
+        machine.instance.rest();
+        if usable {
+            return self.put_back(task.program.id(), machine);
+        }
+        drop(machine);
+        if self.machines.contains_key(&task.program.id()) {
             // Another takes milliseconds, which a neighbour need not wait for.
             scheduler().pause();
             // A failure shows again, with its reason, when a request needs the machine.
-            let _ = self.machine(&program);
+            let _ = self.prepare(&task.program);
         }
     }
 }
 
-/// Runs a job in a machine and completes it, before or after the reset; false when the machine is lost.
-fn serve(
+/// Completes a job that ran, before or after the reset; false when the machine is lost.
+fn complete(
     shared: &Shared,
     worker: usize,
-    job: Job,
-    queue_ns: u64,
+    task: &Task,
+    ran: Ran,
     instance: &mut Instance,
     alarm: &mut Alarm,
 ) -> bool {
-    #[cfg(test)]
-    crate::injected::act_on(&job.frame);
-    let ran = instance.run(job.frame, alarm, job.timeout_ns);
     let (outcome, runs_on) = match ran.outcome {
         Ok(outcome) => (outcome, true),
         Err(e) => (Outcome::Failed(e.to_string()), false),
     };
     let answered = matches!(outcome, Outcome::Answered(_));
     let mut completion = Completion {
-        id: job.id,
+        id: task.id,
         outcome,
         traces: ran.traces,
         stats: RequestStats {
-            queue_ns,
-            run_ns: ran.run_ns,
-            exits: ran.exits,
-            ..RequestStats::default()
+            queue_ns: task.queue_ns,
+            ..ran.stats
         },
         machine: MachineState::Lost,
         worker,
@@ -163,20 +298,20 @@ fn serve(
         shared.complete(completion);
         return false;
     }
-    if shared.early && answered && !job.keep && !job.check {
+    if shared.early && answered && !task.keep && !task.check {
         completion.machine = MachineState::Resetting;
         shared.answer(completion);
         #[cfg(test)]
         crate::injected::act_in_reset();
-        let reset = clean(instance, alarm, None, worker, job.id);
+        let reset = clean(instance, alarm, None, worker, task.id);
         let usable = reset.machine == MachineState::Clean;
         shared.clean(worker, reset);
         return usable;
     }
-    let settles_until = (job.keep && answered).then_some(ran.settles_until);
+    let settles_until = (task.keep && answered).then_some(ran.settles_until);
     // Without a clean machine the answer is right all the same: it came before.
-    completion.fill(clean(instance, alarm, settles_until, worker, job.id));
-    if job.check
+    completion.fill(clean(instance, alarm, settles_until, worker, task.id));
+    if task.check
         && let Err(e) = instance.check()
     {
         completion.outcome = Outcome::Failed(e.to_string());

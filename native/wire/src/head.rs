@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::{BODY_MAX, HEAD_BYTES, HEADER_MAX, MAGIC, VERSION};
+use crate::{BODY_MAX, EXCHANGE_BYTES, HEAD_BYTES, HEADER_MAX, MAGIC, MESSAGE_LIMITS, VERSION};
 
 /// Which way a frame travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,8 @@ pub enum Kind {
     Request = 1,
     /// From the guest to Mayfly.
     Response = 2,
+    /// Between the two, while a request is under way. Its parts are within [`MESSAGE_LIMITS`], whatever the limits say.
+    Message = 3,
 }
 
 /// How long the parts of a frame may be, in bytes. Values above [`HEADER_MAX`] and [`BODY_MAX`] count as those.
@@ -24,6 +26,17 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// Those of frames of this kind.
+    fn of(self, kind: Kind) -> Self {
+        match kind {
+            Kind::Request | Kind::Response => self,
+            Kind::Message => Self {
+                header: self.header.min(MESSAGE_LIMITS.header),
+                body: self.body.min(MESSAGE_LIMITS.body),
+            },
+        }
+    }
+
     /// The longest frame that these limits let pass, in bytes.
     #[must_use]
     pub fn frame_bytes(self) -> usize {
@@ -66,6 +79,8 @@ pub enum FrameError {
     Header(u32),
     /// The body's length, which is over the limit.
     Body(u32),
+    /// The header's length, which leaves no room for a message's exchange.
+    Exchange(u32),
     /// This many bytes follow the end of the frame.
     Trailing(usize),
 }
@@ -79,6 +94,10 @@ impl fmt::Display for FrameError {
             Self::Flags(found) => write!(f, "Reading a frame: flags {found:#06x}, wanted 0"),
             Self::Header(found) => write!(f, "Reading a frame: header of {found} bytes, wanted fewer"),
             Self::Body(found) => write!(f, "Reading a frame: body of {found} bytes, wanted fewer"),
+            Self::Exchange(found) => write!(
+                f,
+                "Reading a frame: a message's header of {found} bytes, wanted {EXCHANGE_BYTES} or more"
+            ),
             Self::Trailing(found) => write!(f, "Reading a frame: {found} bytes after its end, wanted none"),
         }
     }
@@ -108,11 +127,15 @@ impl Head {
         let [.., h0, h1, h2, h3, b0, b1, b2, b3] = *bytes;
         let header_bytes = u32::from_le_bytes([h0, h1, h2, h3]);
         let body_bytes = u32::from_le_bytes([b0, b1, b2, b3]);
+        let limits = limits.of(kind);
         if header_bytes > limits.header.min(HEADER_MAX) {
             return Err(FrameError::Header(header_bytes));
         }
         if body_bytes > limits.body.min(BODY_MAX) {
             return Err(FrameError::Body(body_bytes));
+        }
+        if kind == Kind::Message && header_bytes < EXCHANGE_BYTES {
+            return Err(FrameError::Exchange(header_bytes));
         }
         Ok(Self {
             kind,
@@ -206,14 +229,14 @@ mod tests {
     };
 
     fn frame(random: &mut Random) -> (Head, Vec<u8>) {
-        let kind = if random.below(2) == 0 {
-            Kind::Request
-        } else {
-            Kind::Response
+        let (kind, least) = match random.below(3) {
+            0 => (Kind::Request, 0),
+            1 => (Kind::Response, 0),
+            _ => (Kind::Message, EXCHANGE_BYTES),
         };
         let head = Head {
             kind,
-            header_bytes: random.below(301) as u32,
+            header_bytes: least + random.below(301 - u64::from(least)) as u32,
             body_bytes: random.below(5001) as u32,
         };
         let mut bytes = head.encode().to_vec();
@@ -304,6 +327,37 @@ mod tests {
             Err(FrameError::Header(HEADER_MAX + 1))
         );
         assert_eq!(wide.frame_bytes(), Limits::default().frame_bytes());
+    }
+
+    #[test]
+    fn a_message_has_limits_of_its_own_and_room_for_its_exchange() {
+        let Limits { header, body } = MESSAGE_LIMITS;
+        for (header_bytes, body_bytes, wanted) in [
+            (EXCHANGE_BYTES, 0, None),
+            (header, body, None),
+            (EXCHANGE_BYTES - 1, 0, Some(FrameError::Exchange(3))),
+            (0, 0, Some(FrameError::Exchange(0))),
+            (header + 1, 0, Some(FrameError::Header(header + 1))),
+            (4, body + 1, Some(FrameError::Body(body + 1))),
+        ] {
+            let head = Head {
+                kind: Kind::Message,
+                header_bytes,
+                body_bytes,
+            };
+            let found = Head::decode(&head.encode(), Kind::Message, Limits::default());
+            assert_eq!(found, wanted.map_or(Ok(head), Err));
+        }
+        let narrow = Limits { header: 10, body: 5 };
+        let head = Head {
+            kind: Kind::Message,
+            header_bytes: 11,
+            body_bytes: 0,
+        };
+        assert_eq!(
+            Head::decode(&head.encode(), Kind::Message, narrow),
+            Err(FrameError::Header(11))
+        );
     }
 
     #[test]

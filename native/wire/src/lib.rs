@@ -10,6 +10,16 @@
 //!  +------+---------+------+-----------+---------------+--------------+-- - - - - --+-- - - - - - -+
 //! ```
 //!
+//! While a request is under way, either side may also send messages: frames of a kind of their own, any number of them, whose header begins
+//! with the number of the exchange that they belong to:
+//!
+//! ```text
+//!  16             20            16+h          16+h+b
+//!  +--------------+-- - - - - --+-- - - - - - -+
+//!  | exchange     |  head        |  body        |
+//!  +--------------+-- - - - - --+-- - - - - - -+
+//! ```
+//!
 //! Both sides check a head before they believe a length, and count bytes before they copy one. The JSON inside the header is not this
 //! crate's business: it is bytes here.
 #![no_std]
@@ -37,6 +47,15 @@ pub const HEADER_MAX: u32 = 1 << 20;
 /// No body is longer than this, in bytes, whatever the options say.
 pub const BODY_MAX: u32 = 1 << 30;
 
+/// Bytes at the start of a message's header that name its exchange.
+pub const EXCHANGE_BYTES: u32 = 4;
+
+/// Longest parts of a message: the header is the exchange's number and a head of 64 KiB at most.
+pub const MESSAGE_LIMITS: Limits = Limits {
+    header: EXCHANGE_BYTES + (64 << 10),
+    body: 1 << 20,
+};
+
 // The TypeScript side repeats these numbers (src/isolate/wire/wire.ts); a change here needs a new VERSION and a change there.
 const _: () = {
     assert!(
@@ -52,7 +71,7 @@ const _: () = {
         "frame layout: a new version needs src/isolate/wire/wire.ts to follow"
     );
     assert!(
-        Kind::Request as u8 == 1 && Kind::Response as u8 == 2,
+        Kind::Request as u8 == 1 && Kind::Response as u8 == 2 && Kind::Message as u8 == 3,
         "frame layout: kinds are on the wire"
     );
     assert!(

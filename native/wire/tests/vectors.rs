@@ -44,6 +44,7 @@ fn judge(bytes: &[u8], kind: Kind, limits: Limits) -> Verdict<'static> {
         Err(FrameError::Flags(found)) => Err(("flags", found.into())),
         Err(FrameError::Header(found)) => Err(("header", found)),
         Err(FrameError::Body(found)) => Err(("body", found)),
+        Err(FrameError::Exchange(found)) => Err(("exchange", found)),
         Err(FrameError::Trailing(found)) => Err(("trailing", found as u32)),
     }
 }
@@ -58,6 +59,7 @@ fn every_vector_is_judged_as_the_other_side_does() {
         let kind = match vector.text("kind") {
             Some("request") => Kind::Request,
             Some("response") => Kind::Response,
+            Some("message") => Kind::Message,
             other => panic!("{name}: kind {other:?}"),
         };
         let limits = Limits {

@@ -52,11 +52,11 @@ class VirtualMachines implements Machines {
 
   constructor(library: NativeLibrary, options: MachinesOptions) {
     this.#library = library
-    const { vms: workers, queue } = options
+    const { vms: workers, queue, parked } = options
     this.#key = takePoolKey(workers, queue)
     const key = this.#key?.text ?? ''
     try {
-      this.#pool = new NativePool(library, { workers, queue, key })
+      this.#pool = new NativePool(library, { workers, queue, parked, key })
     } catch (error) {
       this.#key?.release()
       throw error

@@ -79,6 +79,7 @@ export function bundleRuntime(runtime: IsolateRuntime): Promise<Bundle> {
 import ${toGuestImport('prelude.ts')}
 export { awaitProgram, practiseLoading } from ${toGuestImport('load.ts')}
 export { prime, serve } from ${toGuestImport('serve.ts')}
+export { CLOSED, listen, send } from ${toGuestImport('host_channel.ts')}
 export * from ${toGuestImport('facade.ts')}
 export * from ${toGuestImport('modules.ts')}
 `

@@ -34,7 +34,11 @@ export const OUTCOMES = [
   'failed',
   'calls',
   'cpu',
+  'called-off',
 ] as const satisfies readonly OutcomeName[]
+
+/** In the place of an outcome's code: the request is under way, and messages of it are to be heard. */
+export const SAID = 0xffff_ffff
 
 /** Parts of what a request left. */
 export const PARTS = { response: 0, log: 1, message: 2, denials: 3 } as const
@@ -74,7 +78,7 @@ export const SPEC_TAGS = {
 } as const
 
 /** Size of a completion, in bytes. */
-export const COMPLETION_BYTES = 72
+export const COMPLETION_BYTES = 96
 
 /** Fields of a completion: offset in bytes and type. */
 export const COMPLETION = {
@@ -93,6 +97,11 @@ export const COMPLETION = {
   denials_bytes: [60, 'u32'],
   log_dropped: [64, 'u32'],
   machine: [68, 'u32'],
+  parked_us: [72, 'f64'],
+  parks: [80, 'u32'],
+  said: [84, 'u32'],
+  heard: [88, 'u32'],
+  reserved: [92, 'u32'],
 } as const
 
 /** Size of a reset, in bytes. */
@@ -123,6 +132,7 @@ export function describeAbi(): string {
   for (const [name, value] of Object.entries(PARTS)) lines.push(`part ${name} = ${value}`)
   for (const [value, name] of MACHINES.entries()) lines.push(`machine ${name} = ${value}`)
   lines.push(
+    `outcome said = ${SAID}`,
     `flag keep = ${KEEP}`,
     `flag check = ${CHECK}`,
     `flag flow << ${FLOW_SHIFT}`,

@@ -2,13 +2,26 @@
 import type { Awaitable } from '../../context/types.ts'
 import { NativeError, toNativeError } from './errors.ts'
 import { ClosedError, type MachinesError } from '../machines/errors.ts'
-import { CHECK, COMPLETION, COMPLETION_BYTES, FLOW_SHIFT, KEEP, MACHINES, OUTCOMES, PARTS } from './layout.ts'
+import {
+  CHECK,
+  COMPLETION,
+  COMPLETION_BYTES,
+  FLOW_SHIFT,
+  KEEP,
+  MACHINES,
+  OUTCOMES,
+  PARTS,
+  SAID,
+} from './layout.ts'
 import type { NativeLibrary } from './library.ts'
 import { type BusyPoll, createBusyPoll, noteAnswer, noteLate, shouldBusyPoll } from './busy_poll.ts'
 import type { Completion, Denial, DenialReason, OutcomeName, SubmitOptions } from '../machines/completion.ts'
+import type { HostChannel, HostMessage, Say } from '../machines/host_channel.ts'
+import { DEFAULT_PARKED, type ParkedLimits } from '../machines/machines.ts'
 import type { NativeProgram } from './native_program.ts'
 import { PendingResets } from './pending_resets.ts'
 import type { NativeSymbols } from './symbols.ts'
+import { encodeMessage, readMessage } from '../wire/message_frame.ts'
 
 /** Counts since a pool started; times are sums in microseconds, those of resets over the resets that have ended. */
 export interface PoolStatistics {
@@ -27,6 +40,13 @@ export interface PoolStatistics {
   readonly waiting: number
   readonly running: number
   readonly held: number
+  /** Requests that wait for the host. */
+  readonly parked: number
+  /** Times that requests were parked, and for how long; messages that they said and were given. */
+  readonly parks: number
+  readonly parkedUs: number
+  readonly said: number
+  readonly heard: number
   readonly queueUs: number
   readonly runUs: number
   readonly resetUs: number
@@ -40,6 +60,8 @@ export interface PoolOptions {
   readonly workers: number
   /** Requests that may wait. */
   readonly queue: number
+  /** Requests with a channel that may be under way at once. */
+  readonly parked?: ParkedLimits | undefined
   /** Longest wait of the calling thread for a request that is short and alone, in microseconds; 0 for never, default 400. */
   readonly busyPollUs?: number
   /** Pools of equal keys and sizes in any isolate of the process are one; default: a pool of its own. */
@@ -50,6 +72,17 @@ interface Pending {
   readonly program: NativeProgram
   readonly resolve: (completion: Completion) => void
   readonly reject: (error: Error) => void
+  readonly talk: Talk | null
+}
+
+/** A request with a channel that is under way. */
+interface Talk {
+  readonly channel: HostChannel
+  readonly say: Say
+  /** What its channel threw. */
+  failure: { readonly error: unknown } | null
+  /** Ends the listening to its signal. */
+  readonly release: () => void
 }
 
 /** Completions taken by one wait. */
@@ -59,6 +92,8 @@ const WAIT_US = 5_000_000
 const BUSY_POLL_US = 400
 /** Longer answers are fetched by another call. */
 const ANSWER_BYTES = 64 << 10
+/** Room for messages that are heard together: more than the longest. */
+const HEARD_BYTES = 2 << 20
 /** The ticket where nothing was done yet. */
 const NO_TICKET = -1
 /** A ticket's low bits are the index of its slot. */
@@ -88,6 +123,10 @@ const QUEUE_US = LONG('queue_us')
 const RUN_US = LONG('run_us')
 const RESET_US = LONG('reset_us')
 const MACHINE = WORD('machine')
+const PARKED_US = LONG('parked_us')
+const PARKS = WORD('parks')
+const MESSAGES_SAID = WORD('said')
+const MESSAGES_HEARD = WORD('heard')
 
 /**
  * Worker threads with machines. A native wait is under way only while requests are, so an idle pool does not keep the process
@@ -111,15 +150,27 @@ export class NativePool {
   readonly #longs = new Float64Array(this.#records)
   /** Where an answer is put that the thread looks for. */
   readonly #answer = new Uint8Array(ANSWER_BYTES)
+  /** Where messages are put; made for the first. */
+  #heard: Uint8Array<ArrayBuffer> | null = null
 
   /** Starts the threads. */
-  constructor(library: NativeLibrary, { workers, queue, busyPollUs = BUSY_POLL_US, key = '' }: PoolOptions) {
+  constructor(
+    library: NativeLibrary,
+    { workers, queue, parked = DEFAULT_PARKED, busyPollUs = BUSY_POLL_US, key = '' }: PoolOptions,
+  ) {
     this.#library = library
     this.#symbols = library.symbols
     this.#busyPoll = createBusyPoll(busyPollUs)
     const keyBytes = new TextEncoder().encode(key)
     this.#handle = library.check(
-      this.#symbols.mayfly_pool_start(checkCount(workers), checkCount(queue), keyBytes, keyBytes.length),
+      this.#symbols.mayfly_pool_start(
+        checkCount(workers),
+        checkCount(queue),
+        checkCount(parked.each),
+        checkCount(parked.all),
+        keyBytes,
+        keyBytes.length,
+      ),
     )
     this.#resets = new PendingResets(
       (records, most) => library.check(this.#symbols.mayfly_resets(this.#handle, records, most)),
@@ -158,7 +209,7 @@ export class NativePool {
   submit(
     program: NativeProgram,
     frame: Uint8Array<ArrayBuffer>,
-    { timeoutMs, keep = false, flow = 0, check = false }: SubmitOptions,
+    { timeoutMs, keep = false, flow = 0, check = false, channel }: SubmitOptions,
   ): Awaitable<Completion> {
     this.#checkOpen()
     const timeoutUs = Math.ceil(timeoutMs * 1000)
@@ -167,6 +218,7 @@ export class NativePool {
     }
     const flags = (keep ? KEEP : 0) + (check ? CHECK : 0) + flow * 2 ** FLOW_SHIFT
     const { handle } = program
+    if (channel !== undefined) return this.#open(program, frame, timeoutUs, flags, channel)
     // A wait that has not come back yet fills the records.
     const polls = shouldBusyPoll(this.#busyPoll, this.#outstanding === 0) && this.#drain === null
     const ticket = polls
@@ -188,9 +240,75 @@ export class NativePool {
       if (this.#signed[TICKET] !== NO_TICKET) return this.#takeNow(ticket)
       noteLate(this.#busyPoll)
     }
-    const promise = this.#expect(program, ticket)
+    const promise = this.#expect(program, ticket, null)
     this.#drain ??= this.#takeAll()
     return promise
+  }
+
+  /** Submits a request with a channel. */
+  #open(
+    program: NativeProgram,
+    frame: Uint8Array<ArrayBuffer>,
+    timeoutUs: number,
+    flags: number,
+    channel: HostChannel,
+  ): Promise<Completion> {
+    const { mayfly_open, mayfly_call_off } = this.#symbols
+    const ticket = this.#library.check(
+      mayfly_open(this.#handle, program.handle, frame, frame.length, timeoutUs, flags),
+    )
+    const { signal } = channel
+    const callOff = () => void this.#library.check(mayfly_call_off(this.#handle, ticket))
+    const talk: Talk = {
+      channel,
+      say: (message) => this.#say(ticket, talk, message),
+      failure: null,
+      release: () => signal?.removeEventListener('abort', callOff),
+    }
+    const promise = this.#expect(program, ticket, talk)
+    if (signal?.aborted) callOff()
+    else signal?.addEventListener('abort', callOff)
+    this.#drain ??= this.#takeAll()
+    return promise
+  }
+
+  #say(ticket: number, talk: Talk, message: HostMessage): boolean {
+    const frame = encodeMessage(message)
+    if (this.#pending[ticket & SLOT_MASK]?.talk !== talk) return false
+    return this.#library.check(this.#symbols.mayfly_say(this.#handle, ticket, frame, frame.length)) === 1
+  }
+
+  /** Hands the messages that wait to the channel of their request. */
+  #hear(ticket: number): void {
+    const talk = this.#pending[ticket & SLOT_MASK]?.talk ?? null
+    if (talk === null) {
+      throw new NativeError('panic', `Cannot hear ticket ${ticket}: it has no channel, want one that has`)
+    }
+    const room = this.#heard ??= new Uint8Array(HEARD_BYTES)
+    for (;;) {
+      const count = this.#library.check(
+        this.#symbols.mayfly_hear(this.#handle, ticket, room, HEARD_BYTES),
+      )
+      if (count === 0) return
+      // A copy: the room belongs to the next.
+      const bytes = room.slice(0, count)
+      for (let start = 0; start < count;) {
+        const read = readMessage(bytes, start)
+        if (read === null) throw new NativeError('panic', `Cannot hear ticket ${ticket}: half a message`)
+        start = read.end
+        this.#handOver(ticket, talk, read.message)
+      }
+    }
+  }
+
+  #handOver(ticket: number, talk: Talk, message: HostMessage): void {
+    if (talk.failure !== null) return
+    try {
+      talk.channel.hear(message, talk.say)
+    } catch (error) {
+      talk.failure = { error }
+      this.#library.check(this.#symbols.mayfly_call_off(this.#handle, ticket))
+    }
   }
 
   /** Counts since the start, of all isolates that share the pool. */
@@ -246,9 +364,9 @@ export class NativePool {
     }
   }
 
-  #expect(program: NativeProgram, ticket: number): Promise<Completion> {
+  #expect(program: NativeProgram, ticket: number, talk: Talk | null): Promise<Completion> {
     const { promise, resolve, reject } = Promise.withResolvers<Completion>()
-    this.#pending[ticket & SLOT_MASK] = { program, resolve, reject }
+    this.#pending[ticket & SLOT_MASK] = { program, resolve, reject, talk }
     program.begin()
     this.#outstanding++
     return promise
@@ -271,15 +389,20 @@ export class NativePool {
 
   #settle(index: number): void {
     const ticket = this.#signed[index * WORDS + TICKET]!
+    if (this.#words[index * WORDS + OUTCOME] === SAID) return this.#hear(ticket)
     const slot = ticket & SLOT_MASK
     const pending = this.#pending[slot]
     if (pending === undefined) {
       throw new NativeError('panic', `Cannot settle ticket ${ticket}: nobody waits for it, want a held one`)
     }
+    const { talk } = pending
+    // What it said last.
+    if (talk !== null) this.#hear(ticket)
     const completion = this.#toCompletion(index, ticket, null)
     this.#pending[slot] = undefined
     this.#outstanding--
     pending.program.end()
+    if (talk !== null && endTalk(talk)) return pending.reject(talk.failure!.error as Error)
     pending.resolve(completion)
   }
 
@@ -300,6 +423,10 @@ export class NativePool {
       detail: this.#signed[word + DETAIL]!,
       queueUs: this.#longs[long + QUEUE_US]!,
       runUs: this.#longs[long + RUN_US]!,
+      parks: this.#words[word + PARKS]!,
+      parkedUs: this.#longs[long + PARKED_US]!,
+      said: this.#words[word + MESSAGES_SAID]!,
+      heard: this.#words[word + MESSAGES_HEARD]!,
       exits: this.#words[word + EXITS]!,
       reset: this.#resets.take(
         ticket,
@@ -352,10 +479,22 @@ export class NativePool {
     for (const pending of this.#pending.splice(0)) {
       if (pending === undefined) continue
       pending.program.end()
+      if (pending.talk !== null) endTalk(pending.talk)
       pending.reject(error)
     }
     this.#resets.giveUp()
   }
+}
+
+/** Tells a channel that its request has ended; true where the channel threw. */
+function endTalk(talk: Talk): boolean {
+  talk.release()
+  try {
+    talk.channel.end()
+  } catch (error) {
+    talk.failure ??= { error }
+  }
+  return talk.failure !== null
 }
 
 function decodeText(bytes: Uint8Array): string {

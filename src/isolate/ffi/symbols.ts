@@ -96,6 +96,8 @@ export const SYMBOLS = {
     parameters: [
       'u32', // u32: workers
       'u32', // u32: queue
+      'u32', // u32: most requests with a channel of a program
+      'u32', // u32: most requests with a channel
       'buffer', // *const u8: key
       'u32', // u32: length of the key
     ],
@@ -158,6 +160,42 @@ export const SYMBOLS = {
       'u32', // u32: length
       'u32', // u32: timeout in microseconds
       'u32', // u32: flags
+    ],
+    result: 'i32',
+  },
+  mayfly_open: {
+    parameters: [
+      'i32', // i32: pool
+      'i32', // i32: program
+      'buffer', // *const u8: frame
+      'u32', // u32: length
+      'u32', // u32: timeout in microseconds
+      'u32', // u32: flags
+    ],
+    result: 'i32',
+  },
+  mayfly_hear: {
+    parameters: [
+      'i32', // i32: pool
+      'i32', // i32: ticket
+      'buffer', // *mut u8: bytes
+      'u32', // u32: capacity
+    ],
+    result: 'i32',
+  },
+  mayfly_say: {
+    parameters: [
+      'i32', // i32: pool
+      'i32', // i32: ticket
+      'buffer', // *const u8: message
+      'u32', // u32: length
+    ],
+    result: 'i32',
+  },
+  mayfly_call_off: {
+    parameters: [
+      'i32', // i32: pool
+      'i32', // i32: ticket
     ],
     result: 'i32',
   },

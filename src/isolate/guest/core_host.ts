@@ -2,6 +2,7 @@
 import type { RequestLine } from '../wire/request_line.ts'
 import { NOTHING } from './http/head.ts'
 import { type GuestHost, setHost } from './host.ts'
+import { hasMessages, takeMessages } from './outbox.ts'
 
 /** What the runtime gives, as `native/guest-core/src/host.js` makes it and its surface adds to it. */
 interface CoreHost {
@@ -19,6 +20,8 @@ interface CoreHost {
   sendKept(header: number, body: string, units: number, limit: number): boolean
   sendText(header: string, body: string, units: number, limit: number): boolean
   sendBytes(header: string, body: Uint8Array, limit: number): boolean
+  say(messages: Uint8Array): void
+  hear(): Uint8Array<ArrayBuffer> | null
   log(bytes: Uint8Array): number
   exit(code: number): never
   /** Makes `code` the module at `url`, which imports find as `name` too; `json` is the module for an import that wants JSON. */
@@ -62,12 +65,21 @@ const coreHost: GuestHost = {
   keepHeader: core.keepHeader,
   sendText(header, body, limit) {
     if (discards) return true
+    flush()
     const text = body.toWellFormed()
     return typeof header === 'number'
       ? sendKept(header, text, text.length, limit)
       : sendText(header as string, text, text.length, limit)
   },
-  sendBytes: (header, body, limit) => discards || sendBytes(header as string, body, limit),
+  sendBytes(header, body, limit) {
+    if (discards) return true
+    flush()
+    return sendBytes(header as string, body, limit)
+  },
+  say(messages) {
+    if (!discards) core.say(messages)
+  },
+  hear: core.hear,
   discardOutput(yes) {
     discards = yes
   },
@@ -95,6 +107,11 @@ const coreHost: GuestHost = {
 }
 
 const decoder = new TextDecoder()
+
+/** Messages leave before the answer. */
+function flush(): void {
+  if (hasMessages()) core.say(takeMessages())
+}
 
 /** The environment as Deno gives it, and of Deno nothing else. */
 function installEnvironment(): void {

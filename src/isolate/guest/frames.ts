@@ -4,6 +4,7 @@ import {
   BODY_MAX,
   FrameError,
   HEAD_BYTES,
+  MESSAGE,
   readHead,
   REQUEST,
   RESPONSE,
@@ -11,6 +12,7 @@ import {
 } from '../wire/wire.ts'
 import { type GuestHead, NOTHING, readHeader } from './http/head.ts'
 import type { FrameHeader, GuestHost } from './host.ts'
+import { hasMessages, takeMessages } from './outbox.ts'
 
 /** Most frames fit; a larger one gets memory of its own. */
 const BUFFER_BYTES = 65_536
@@ -30,8 +32,13 @@ export interface ByteCalls {
 /** What a host gives for frames, made of calls for bytes. */
 export function createFrames(
   calls: ByteCalls,
-): Pick<GuestHost, 'receive' | 'toHeader' | 'keepHeader' | 'sendText' | 'sendBytes' | 'discardOutput'> {
+): Pick<
+  GuestHost,
+  'receive' | 'toHeader' | 'keepHeader' | 'sendText' | 'sendBytes' | 'say' | 'hear' | 'discardOutput'
+> {
   return {
+    say: (messages) => writeAll(calls, messages),
+    hear: () => hear(calls),
     receive: (head) => receive(calls, head),
     toHeader: (text) => encoder.encode(text),
     keepHeader: (text) => encoder.encode(text),
@@ -64,6 +71,33 @@ function receive(calls: ByteCalls, head: GuestHead): string | null {
   return readHeader(decoder.decode(bytes.subarray(HEAD_BYTES, bodyStart)), head)
 }
 
+function hear(calls: ByteCalls): Uint8Array<ArrayBuffer> | null {
+  let bytes = new Uint8Array(BUFFER_BYTES)
+  let have = calls.read(bytes)
+  if (have === null) return null
+  for (let start = 0; start < have;) {
+    const missing = missingBytes(bytes.subarray(start, have))
+    if (missing <= 0) {
+      start = have + missing
+      continue
+    }
+    if (have + missing > bytes.length) {
+      const larger = new Uint8Array(have + missing)
+      larger.set(bytes.subarray(0, have))
+      bytes = larger
+    }
+    have += readMore(calls, bytes, have)
+  }
+  return bytes.subarray(0, have)
+}
+
+/** Bytes that the first message lacks; negative for those behind its end. */
+function missingBytes(bytes: Uint8Array): number {
+  if (bytes.length < HEAD_BYTES) return HEAD_BYTES - bytes.length
+  const { headerBytes, bodyBytes } = readHead(bytes.subarray(0, HEAD_BYTES), MESSAGE)
+  return HEAD_BYTES + headerBytes + bodyBytes - bytes.length
+}
+
 function readMore(calls: ByteCalls, bytes: Uint8Array, have: number): number {
   const count = calls.read(bytes.subarray(have))
   if (count === null) throw new FrameError('cut', 0, 'the input ended inside it')
@@ -79,7 +113,7 @@ function sendText(calls: ByteCalls, given: FrameHeader, body: string, limit: num
   if (written > limit) return false
   writeHead(out, RESPONSE, header.length, written)
   out.set(header, HEAD_BYTES)
-  writeAll(calls, out.subarray(0, start + written))
+  writeAnswer(calls, out.subarray(0, start + written))
   return true
 }
 
@@ -91,8 +125,14 @@ function sendBytes(calls: ByteCalls, given: FrameHeader, body: Uint8Array, limit
   writeHead(frame, RESPONSE, header.length, body.length)
   frame.set(header, HEAD_BYTES)
   frame.set(body, HEAD_BYTES + header.length)
-  writeAll(calls, frame)
+  writeAnswer(calls, frame)
   return true
+}
+
+/** Writes an answer, behind the messages that wait. */
+function writeAnswer(calls: ByteCalls, bytes: Uint8Array): void {
+  if (hasMessages()) writeAll(calls, takeMessages())
+  writeAll(calls, bytes)
 }
 
 function writeAll(calls: ByteCalls, bytes: Uint8Array): void {

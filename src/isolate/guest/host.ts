@@ -25,6 +25,10 @@ export interface GuestHost {
   sendText(header: FrameHeader, body: string, limit: number): boolean
   /** As {@link sendText}. */
   sendBytes(header: FrameHeader, body: Uint8Array, limit: number): boolean
+  /** Writes messages to the host on fd 1: whole frames back to back. */
+  say(messages: Uint8Array): void
+  /** Waits for messages of the host on fd 0, without leaving the thread, and gives whole frames back to back; null at the end of input. */
+  hear(): Uint8Array<ArrayBuffer> | null
   /** Whether frames are made and then dropped. */
   discardOutput(yes: boolean): void
   /** Runs the module at `path`, which imports `runtime` as the guest's file. Rejects with what it throws. */

@@ -9,6 +9,7 @@ import { toErrorData } from './errors.ts'
 import { CASES, headersFor } from './priming.ts'
 import { NOTHING, readHeader } from './http/head.ts'
 import { host } from './host.ts'
+import { beginTalk, waitForHost } from './host_channel.ts'
 import { drawNatively, seed } from './random.ts'
 import { installLazyRequest } from './http/request.ts'
 import { installLazyMembers, NativeResponse } from './http/response.ts'
@@ -70,7 +71,7 @@ export async function serve(entry: ProgramEntry): Promise<void> {
     waiting: null,
     turn: 0,
   }
-  host.onIdle(() => endWaiting(guest))
+  host.onIdle(() => waitForHost() || endWaiting(guest))
   const watched = host.watchExit()
   guest.modules = await loadModules(entry)
   watched()
@@ -243,6 +244,7 @@ function handle(guest: Guest, ctx: GuestContext): void | Promise<void> {
   seed(ctx.head.text)
   openConsole()
   // Of what went on behind the last answer.
+  beginTalk()
   host.takeRefusal()
   ctx.begin()
   try {

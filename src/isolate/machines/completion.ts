@@ -1,10 +1,11 @@
 /** A request to a program, and how it ended. */
+import type { HostChannel } from './host_channel.ts'
 import type { MachineReset } from './machine_reset.ts'
 
 /**
  * How a request ended: `answered` with a frame; `timeout`, `cpu`, `memory`, `output` and `calls` over a limit; `exited` and
  * `killed` with status and signal; `stuck` with all threads waiting for ever; `misbehaved` with something that is no frame;
- * `failed` by the host's fault.
+ * `failed` by the host's fault; `called-off` by the signal of its channel.
  */
 export type OutcomeName =
   | 'answered'
@@ -18,6 +19,7 @@ export type OutcomeName =
   | 'stuck'
   | 'misbehaved'
   | 'failed'
+  | 'called-off'
 
 /** A request that is done. Times are microseconds. */
 export interface Completion {
@@ -35,7 +37,14 @@ export interface Completion {
   /** Status of `exited`, signal of `killed`, else 0. */
   readonly detail: number
   readonly queueUs: number
+  /** Time in the machine, that left out for which it was parked. */
   readonly runUs: number
+  /** Times that it waited for the host while its machine was parked, and for how long. */
+  readonly parks: number
+  readonly parkedUs: number
+  /** Messages that it said to the host, and was given of the host's. */
+  readonly said: number
+  readonly heard: number
   /** Times that the guest left ring 3. */
   readonly exits: number
   /** What became of its machine; may end after the answer. */
@@ -77,6 +86,8 @@ export interface SubmitOptions {
    * whose requests are slow leaves a worker to the others.
    */
   readonly flow?: number
+  /** The host's side of what the program says; without it a program that says something misbehaves. */
+  readonly channel?: HostChannel | undefined
   /** Compare the machine with its snapshot afterwards, byte for byte; a difference is the outcome `failed`. Slow. */
   readonly check?: boolean
 }

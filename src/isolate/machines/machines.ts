@@ -7,12 +7,23 @@ import type { HandlerTrial } from './trial.ts'
 /** Which boundary is around the handlers. */
 export type Boundary = 'vm' | 'worker'
 
+/** How many requests with a channel may be under way at once, waiting for the host or not. */
+export interface ParkedLimits {
+  /** Of one program. */
+  readonly each: number
+  readonly all: number
+}
+
+export const DEFAULT_PARKED: ParkedLimits = Object.freeze({ each: 256, all: 1024 })
+
 /** How many requests run and wait, and how to follow the opening. */
 export interface MachinesOptions {
   /** Requests that run at the same time. */
   readonly vms: number
   /** Requests that may wait. */
   readonly queue: number
+  /** Requests with a channel that may be under way at once; one more is refused as by a full queue. Default {@linkcode DEFAULT_PARKED}. */
+  readonly parked?: ParkedLimits | undefined
   /** Called when a library has to be built first, which takes minutes. */
   readonly onBuild?: (() => void) | undefined
   /** MiB for programs and their machines; over it the least recently used are dropped, and loaded again when they are needed. */

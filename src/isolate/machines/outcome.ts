@@ -57,6 +57,8 @@ export function outcomeError(options: ProgramOptions, completion: Completion): H
       return fail(502, 'isolation-crash', 'The handler gave no valid answer')
     case 'failed':
       return fail(502, 'isolation-crash', 'What runs the handler failed')
+    case 'called-off':
+      return fail(503, 'isolation-called-off', 'The request was called off')
     case 'answered':
       throw new TypeError('Cannot make an error of a request that was answered: want another outcome')
   }

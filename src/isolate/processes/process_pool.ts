@@ -143,6 +143,11 @@ class ProcessPool implements Machines {
     const program = booted as ProcessProgram
     if (this.#closing !== null) return Promise.reject(new ClosedError('pool'))
     if (!program.open) return Promise.reject(new ClosedError('program'))
+    if (options.channel !== undefined) {
+      const why =
+        'Run a request with a channel to the host in a worker process: only virtual machines have one'
+      return Promise.reject(new IsolationUnavailableError(why))
+    }
     if (this.#places.length === 0 && this.#waiting.length >= this.#queue) {
       return Promise.reject(new QueueFullError())
     }
@@ -281,6 +286,10 @@ function toCompletion(
     message,
     denials: [],
     detail,
+    parks: 0,
+    parkedUs: 0,
+    said: 0,
+    heard: 0,
     queueUs: (begin! - submitted!) * 1000,
     runUs: (end! - begin!) * 1000,
     exits: 0,

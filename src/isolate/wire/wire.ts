@@ -25,10 +25,19 @@ export const REQUEST = 1
 /** Kind of a frame from the guest. */
 export const RESPONSE = 2
 
+/** Kind of a frame between the two, while a request is under way. */
+export const MESSAGE = 3
+/** Bytes at the start of a message's header that name its exchange. */
+export const EXCHANGE_BYTES = 4
+/** No head of a message is longer, in bytes. */
+export const MESSAGE_HEAD_MAX = 64 << 10
+/** No body of a message is longer, in bytes. */
+export const MESSAGE_BODY_MAX = 1 << 20
+
 const MAGIC = [0x4d, 0x41, 0x59, 0x46]
 
 /** Which way a frame travels. */
-export type FrameKind = typeof REQUEST | typeof RESPONSE
+export type FrameKind = typeof REQUEST | typeof RESPONSE | typeof MESSAGE
 
 /** How long the parts may be, in bytes; values over {@link HEADER_MAX} and {@link BODY_MAX} count as those. */
 export interface FrameLimits {
@@ -46,6 +55,7 @@ export type FrameField =
   | 'flags'
   | 'header'
   | 'body'
+  | 'exchange'
   | 'trailing'
   | 'cut'
   | 'json'
@@ -114,11 +124,19 @@ export function readHead(bytes: Uint8Array, kind: FrameKind, limits: FrameLimits
   }
   const headerBytes = readLength(bytes, 8)
   const bodyBytes = readLength(bytes, 12)
-  if (headerBytes > Math.min(limits.header, HEADER_MAX)) {
+  const isMessage = kind === MESSAGE
+  if (headerBytes > Math.min(limits.header, isMessage ? EXCHANGE_BYTES + MESSAGE_HEAD_MAX : HEADER_MAX)) {
     throw new FrameError('header', headerBytes, `header of ${headerBytes} bytes, wanted fewer`)
   }
-  if (bodyBytes > Math.min(limits.body, BODY_MAX)) {
+  if (bodyBytes > Math.min(limits.body, isMessage ? MESSAGE_BODY_MAX : BODY_MAX)) {
     throw new FrameError('body', bodyBytes, `body of ${bodyBytes} bytes, wanted fewer`)
+  }
+  if (isMessage && headerBytes < EXCHANGE_BYTES) {
+    throw new FrameError(
+      'exchange',
+      headerBytes,
+      `a message's header of ${headerBytes} bytes, wanted ${EXCHANGE_BYTES} or more`,
+    )
   }
   return { headerBytes, bodyBytes }
 }
@@ -183,13 +201,15 @@ function checkLength(part: string, length: number, most: number): void {
   }
 }
 
-function writeLength(target: Uint8Array, at: number, value: number): void {
+/** Writes a 32-bit number as frames have them. */
+export function writeLength(target: Uint8Array, at: number, value: number): void {
   target[at] = value
   target[at + 1] = value >>> 8
   target[at + 2] = value >>> 16
   target[at + 3] = value >>> 24
 }
 
-function readLength(bytes: Uint8Array, at: number): number {
+/** Reads it. */
+export function readLength(bytes: Uint8Array, at: number): number {
   return (bytes[at]! | bytes[at + 1]! << 8 | bytes[at + 2]! << 16 | bytes[at + 3]! << 24) >>> 0
 }

@@ -4,8 +4,16 @@ use super::*;
 
 const LONG: Duration = Duration::from_secs(20);
 
+fn sizes(workers: u32) -> Sizes {
+    Sizes {
+        workers,
+        queue: 4,
+        parked: mayfly_pool::Parking::default(),
+    }
+}
+
 fn join(key: &str, workers: u32) -> Arc<Member> {
-    Arc::new(Member::join(key.as_bytes(), workers, 4).unwrap())
+    Arc::new(Member::join(key.as_bytes(), sizes(workers)).unwrap())
 }
 
 #[test]
@@ -25,7 +33,7 @@ fn equal_keys_and_sizes_are_one_pool_until_it_is_stopped() {
     c.stop();
     let next = join("one", 1);
     assert_ne!(next.secret(), c.secret());
-    assert!(Member::join(&[0; KEY_MAX + 1], 1, 1).is_err());
+    assert!(Member::join(&[0; KEY_MAX + 1], sizes(1)).is_err());
 }
 
 #[test]

@@ -213,6 +213,10 @@ impl Kernel {
                 Written::Waiting => value(count),
                 Written::Ready if self.files.stdio.is_stream() => Ok(Done::Tell(count, Action::Output)),
                 Written::Ready => Ok(Done::Tell(count, Action::Frame)),
+                Written::Said => {
+                    self.said = true;
+                    Ok(Done::Tell(count, Action::Said))
+                }
                 Written::Broken(error) => Ok(Done::Stop(Stop::BadFrame(error))),
                 Written::TooMuch => Ok(Done::Stop(Stop::Limit(Limit::Output))),
             },

@@ -1,6 +1,11 @@
 //! The guest's three standard streams: bytes that the host pushed in, bytes that wait for the host.
 
-use mayfly_wire::{FrameError, Kind, Limits, Progress, progress};
+use mayfly_wire::{FrameError, HEAD_BYTES, Kind, Limits, MESSAGE_LIMITS, Progress, progress};
+
+/// Most bytes of messages that wait for the host, one that is not whole included: the host takes them after each call.
+const SAID_MAX: usize = 4 << 20;
+/// Where a frame's kind lies in its head.
+const KIND: usize = 5;
 
 /// How the bytes on fd 1 are judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +32,8 @@ pub enum Written {
     Waiting,
     /// The host should fetch them now.
     Ready,
+    /// Messages wait, and no answer: the host should fetch them now, and the program goes on.
+    Said,
     /// They are not a frame.
     Broken(FrameError),
     /// More than the limit.
@@ -44,6 +51,10 @@ pub struct Stdio {
     /// No more input will come: a read at its end gives 0.
     pub ended: bool,
     output: Vec<u8>,
+    /// Whether messages are taken on fd 1, beside the answer.
+    pub messages: bool,
+    /// Whole messages that wait for the host.
+    said: Vec<u8>,
     log: Vec<u8>,
     /// Bytes on fd 2 that were not kept.
     pub log_dropped: u64,
@@ -71,6 +82,8 @@ impl Stdio {
             consumed: 0,
             ended: false,
             output: Vec::new(),
+            messages: false,
+            said: Vec::new(),
             log: Vec::new(),
             log_dropped: 0,
         }
@@ -113,8 +126,73 @@ impl Stdio {
         }
     }
 
+    /// Drops the bytes on fd 0.
+    pub fn drop_input(&mut self) {
+        (self.input, self.consumed) = (Vec::new(), 0);
+    }
+
     /// Takes what the guest wrote to fd 1.
     pub fn write(&mut self, bytes: &[u8]) -> Written {
+        if self.messages {
+            return self.write_beside_messages(bytes);
+        }
+        self.write_answer(bytes)
+    }
+
+    /// The same where messages may come before the answer: they are set apart.
+    fn write_beside_messages(&mut self, bytes: &[u8]) -> Written {
+        if self.output.len() <= KIND || self.is_message(0) {
+            if self.said.len() + self.output.len() + bytes.len() > SAID_MAX {
+                return Written::TooMuch;
+            }
+            self.output.extend_from_slice(bytes);
+            if let Err(written) = self.set_messages_apart() {
+                return written;
+            }
+            return match (self.output.is_empty() || self.is_message(0), self.said.is_empty()) {
+                (true, true) => Written::Waiting,
+                (true, false) => Written::Said,
+                // What is left began the answer.
+                (false, _) => match self.write_answer(&[]) {
+                    Written::Waiting if !self.said.is_empty() => Written::Said,
+                    other => other,
+                },
+            };
+        }
+        self.write_answer(bytes)
+    }
+
+    fn is_message(&self, start: usize) -> bool {
+        self.output.get(start + KIND) == Some(&(Kind::Message as u8))
+    }
+
+    /// Moves the whole messages at the front of the output to those that wait.
+    fn set_messages_apart(&mut self) -> Result<(), Written> {
+        let mut start = 0;
+        while self.is_message(start) {
+            let rest = &self.output[start..];
+            let first = &rest[..rest.len().min(HEAD_BYTES)];
+            let end = match progress(first, Kind::Message, MESSAGE_LIMITS) {
+                Ok(Progress::Head(_)) => break,
+                Ok(Progress::Whole(head) | Progress::Parts(head, _)) => start + head.frame_bytes(),
+                Err(FrameError::Header(_) | FrameError::Body(_)) => return Err(Written::TooMuch),
+                Err(error) => return Err(Written::Broken(error)),
+            };
+            if end > self.output.len() {
+                break;
+            }
+            start = end;
+        }
+        self.said.extend(self.output.drain(..start));
+        Ok(())
+    }
+
+    /// Takes the messages that wait, whole frames back to back.
+    pub fn take_said(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.said)
+    }
+
+    fn write_answer(&mut self, bytes: &[u8]) -> Written {
         if self.output.len() + bytes.len() > self.limits.output {
             return Written::TooMuch;
         }
@@ -156,7 +234,13 @@ impl Stdio {
     /// Checks the limits.
     pub(crate) fn audit(&self) -> Result<(), String> {
         let (output, log) = (self.output.len(), self.log.len());
-        let within = output <= self.limits.output && log <= self.limits.log;
+        // What is not whole of a message counts as output here.
+        let most = if self.messages {
+            self.limits.output.max(SAID_MAX)
+        } else {
+            self.limits.output
+        };
+        let within = output <= most && self.said.len() <= SAID_MAX && log <= self.limits.log;
         crate::state::ensure::ensure(within && self.consumed <= self.input.len(), || {
             format!(
                 "{output} bytes of output and {log} of log wait, wanted at most {:?}",

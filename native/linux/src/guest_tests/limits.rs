@@ -281,6 +281,7 @@ fn the_limit_on_calls_holds_for_each_request_and_not_for_the_boot() {
             clock: CLOCK,
             seed: [1; 32],
             input: vec![1],
+            messages: false,
         };
         guest.kernel.begin_request(&mut guest.machine, request);
         for _ in 0..3 {

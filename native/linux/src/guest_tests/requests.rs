@@ -29,6 +29,7 @@ fn request(input: &[u8]) -> Request {
         },
         seed: [9; 32],
         input: input.to_vec(),
+        messages: false,
     }
 }
 
@@ -198,6 +199,7 @@ fn a_trapped_read_of_the_counter_is_answered_where_clocks_are_coarse() {
                 clock: base,
                 seed: [9; 32],
                 input: Vec::new(),
+                messages: false,
             },
         );
         guest.machine.pass(9 << 32);

@@ -64,7 +64,8 @@ impl Kernel {
             self.random.clone_from(&old.random);
         }
         if does(Step::Request) {
-            (self.in_flight, self.calls_left) = (old.in_flight, old.calls_left);
+            (self.in_flight, self.said) = (old.in_flight, old.said);
+            self.calls_left = old.calls_left;
             (self.room, self.waiting) = (old.room, old.waiting);
             self.denials.take();
         }
@@ -96,8 +97,8 @@ impl Kernel {
             ),
             (
                 "request",
-                (self.in_flight, self.last_fault, &self.denials)
-                    == (old.in_flight, old.last_fault, &old.denials),
+                (self.in_flight, self.said, self.last_fault, &self.denials)
+                    == (old.in_flight, old.said, old.last_fault, &old.denials),
             ),
         ];
         parts
@@ -126,6 +127,7 @@ impl Kernel {
             random,
             jump_when_idle,
             in_flight,
+            said,
             paused,
             calls_left,
             room,
@@ -146,7 +148,7 @@ impl Kernel {
             ("randomness", Box::new(random)),
             (
                 "request",
-                Box::new((in_flight, calls_left, room, waiting, denials)),
+                Box::new((in_flight, said, calls_left, room, waiting, denials)),
             ),
             ("last fault", Box::new(last_fault)),
         ];

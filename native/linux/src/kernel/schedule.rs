@@ -259,6 +259,14 @@ impl Kernel {
         Action::Deadlock
     }
 
+    /// Whether time must pass: between requests, and while the host may say something.
+    fn waits_for_host(&self, for_input: bool) -> bool {
+        match self.in_flight {
+            true => self.said || (for_input && self.files.stdio.messages),
+            false => for_input,
+        }
+    }
+
     /// Nobody can run: the clock jumps, or the host is told for what to wait.
     fn all_wait(&mut self, m: &mut impl Machine, now: u64) -> Option<Action> {
         self.paused = now;
@@ -280,7 +288,7 @@ impl Kernel {
                     _ => false,
                 });
         match wait {
-            Some(wait) if self.jump_when_idle && (self.in_flight || !for_input) => {
+            Some(wait) if self.jump_when_idle && !self.waits_for_host(for_input) => {
                 self.clock.jump(wait);
                 self.write_clock_page(m);
                 None

@@ -135,6 +135,7 @@ fn pooled(program: &Arc<Program>) -> Result<f64, Box<dyn Error>> {
         timeout_ns: TIMEOUT_NS,
         keep: false,
         check: false,
+        channel: None,
     };
     let (mut submitted, mut done, mut batch, mut seen) = (0, 0, Vec::new(), BTreeSet::new());
     let mut begin = Instant::now();

@@ -119,6 +119,7 @@ fn job(program: &Arc<Program>, id: u64, what: &[u8]) -> Job {
         timeout_ns: 60_000_000_000,
         keep: false,
         check: false,
+        channel: None,
     }
 }
 
@@ -352,6 +353,7 @@ fn a_pool_that_crashed_is_dropped_like_any_other() {
             timeout_ns: 60_000_000_000,
             keep: false,
             check: false,
+            channel: None,
         };
         pool.submit(job).unwrap();
     }

@@ -131,7 +131,7 @@ impl Booting {
 
     /// Lets the program read its load frame and run until it waits for a request.
     pub fn load(&mut self, frame: Vec<u8>, cpu_ns: Option<u64>) -> Result<(), BootError> {
-        let request = to_request(self.clock, frame)?;
+        let request = to_request(self.clock, frame, true)?;
         let running = &mut self.running;
         let action = running.kernel.begin_load(&mut running.guest, request);
         let deadlines = Deadlines::with_cpu(self.deadline, cpu_ns);
@@ -201,7 +201,7 @@ impl Booting {
     }
 
     fn ask(&mut self, frame: Vec<u8>, timeout_ns: u64) -> Result<Vec<u8>, BootError> {
-        let action = begin_request(&mut self.running, self.clock, frame)?;
+        let action = begin_request(&mut self.running, self.clock, frame, true)?;
         let answer = self.run_to_idle(action, timeout_ns)?;
         answer.ok_or_else(|| self.ended("waits again without an answer"))
     }
@@ -223,11 +223,17 @@ impl Booting {
                     action = Action::Resume;
                     continue;
                 }
+                Event::Action(Action::Said) => {
+                    self.running.refuse_messages();
+                    action = Action::Resume;
+                    continue;
+                }
                 Event::Action(Action::Stop(stop)) => format!("ended: {stop:?}"),
                 Event::Action(Action::Deadlock) => "has only threads that wait for each other".into(),
                 Event::Action(other) => format!("did {other:?}"),
                 Event::Deadline => "took too long".into(),
                 Event::CpuDeadline => "worked too long".into(),
+                Event::CalledOff => "was called off".into(),
             };
             return Err(self.ended(&what));
         }

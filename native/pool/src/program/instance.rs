@@ -5,9 +5,11 @@ use std::sync::Arc;
 use mayfly_linux::action::{Action, Stop};
 use mayfly_linux::kernel::denials::Denial;
 use mayfly_linux::limits::Limit;
-use mayfly_vmm::{Alarm, Error, HostResources, ResetReport, Survival, monotonic_ns};
+use mayfly_vmm::{Alarm, Error, HostResources, ResetReport, Survival, monotonic_ns, thread_cpu_ns};
+use mayfly_wire::{FrameError, Kind};
 
-use crate::outcome::Outcome;
+use crate::channel::Channel;
+use crate::outcome::{Outcome, RequestStats};
 use crate::program::guest::Guest;
 use crate::program::running::Running;
 use crate::program::{Program, begin_request};
@@ -37,14 +39,40 @@ pub struct Traces {
     pub denials: Vec<Denial>,
 }
 
+/// A request with a channel on its way, and its times so far.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Course {
+    /// By [`monotonic_ns`].
+    pub deadline: u64,
+    /// Nanoseconds that it may still have a CPU, if it is bounded.
+    cpu_left: Option<u64>,
+    pub run_ns: u64,
+    /// The machine's exits when it began.
+    pub exits: u64,
+    pub parks: u64,
+    pub parked_ns: u64,
+    parked_at: u64,
+    /// Messages that it said.
+    pub said: u64,
+}
+
+/// How far a request with a channel came.
+#[derive(Debug)]
+pub(crate) enum Reached {
+    /// Its end; an error means that the machine is lost.
+    End(mayfly_vmm::Result<Outcome>),
+    /// It waits for the host, until `wake` at the latest. `deaf`: it does not read what the host said.
+    Waits { wake: u64, deaf: bool },
+}
+
 /// A request that ran: its machine is as it left it.
 #[derive(Debug)]
 pub(crate) struct Ran {
     /// An error means that the machine is lost.
     pub outcome: mayfly_vmm::Result<Outcome>,
     pub traces: Traces,
-    pub run_ns: u64,
-    pub exits: u64,
+    /// Without its wait in the queue and its reset.
+    pub stats: RequestStats,
     /// Until when a program that keeps its state may take to settle.
     pub settles_until: u64,
 }
@@ -69,8 +97,8 @@ impl Instance {
         &self.program
     }
 
-    /// Runs the request to its frame or its end, at most to `deadline` ([`monotonic_ns`]) and for as long as its program may
-    /// have a CPU. An error means that the machine is lost. Afterwards the instance is to be reset, or settled if it keeps its
+    /// Runs a request without a channel to its frame or its end, at most to `deadline` ([`monotonic_ns`]) and for as long as its
+    /// program may have a CPU. An error means that the machine is lost. Afterwards the instance is to be reset, or settled if it keeps its
     /// state.
     pub fn handle(
         &mut self,
@@ -79,14 +107,121 @@ impl Instance {
         deadline: u64,
     ) -> mayfly_vmm::Result<Outcome> {
         let deadlines = Deadlines::with_cpu(deadline, self.program.cpu_ns);
-        let action = begin_request(&mut self.running, self.program.clock, frame)?;
-        match self.running.run(action, alarm, deadlines) {
+        let action = begin_request(&mut self.running, self.program.clock, frame, false)?;
+        let event = self.running.run(action, alarm, deadlines);
+        self.end(event)
+    }
+
+    fn end(&mut self, event: mayfly_vmm::Result<Event>) -> mayfly_vmm::Result<Outcome> {
+        match event {
             Ok(Event::Deadline) => Ok(Outcome::Timeout),
             Ok(Event::CpuDeadline) => Ok(Outcome::CpuOver),
+            Ok(Event::CalledOff) => Ok(Outcome::CalledOff),
             Ok(Event::Action(action)) => Ok(self.outcome(action)),
             Err(Error::OutOfMemory { .. }) => Ok(Outcome::OutOfMemory),
             Err(e) => Err(e),
         }
+    }
+
+    /// Begins a request that has a channel, and runs it until it ends or waits for the host. `tell` is called when the host is to
+    /// hear something.
+    pub(crate) fn begin(
+        &mut self,
+        frame: Vec<u8>,
+        alarm: &mut Alarm,
+        channel: &Arc<Channel>,
+        timeout_ns: u64,
+        tell: &dyn Fn(),
+    ) -> (Course, Reached) {
+        let now = monotonic_ns();
+        let mut course = Course {
+            deadline: now.saturating_add(timeout_ns),
+            cpu_left: self.program.cpu_ns,
+            run_ns: 0,
+            exits: self.exits(),
+            parks: 0,
+            parked_ns: 0,
+            parked_at: now,
+            said: 0,
+        };
+        (self.running.channel, self.running.heard) = (Some(channel.clone()), 0);
+        let reached = match begin_request(&mut self.running, self.program.clock, frame, true) {
+            Ok(action) => self.run_on(action, alarm, channel, &mut course, tell),
+            Err(e) => Reached::End(Err(e)),
+        };
+        (course, reached)
+    }
+
+    /// Goes on with a request that waited, as [`Instance::begin`].
+    pub(crate) fn go_on(
+        &mut self,
+        alarm: &mut Alarm,
+        channel: &Arc<Channel>,
+        course: &mut Course,
+        tell: &dyn Fn(),
+    ) -> Reached {
+        let now = monotonic_ns();
+        course.parked_ns += now.saturating_sub(course.parked_at);
+        if channel.is_called_off() {
+            return Reached::End(Ok(Outcome::CalledOff));
+        }
+        if now >= course.deadline {
+            return Reached::End(Ok(Outcome::Timeout));
+        }
+        self.running.hear();
+        let action = self.running.kernel.run(&mut self.running.guest);
+        self.run_on(action, alarm, channel, course, tell)
+    }
+
+    fn run_on(
+        &mut self,
+        action: Action,
+        alarm: &mut Alarm,
+        channel: &Channel,
+        course: &mut Course,
+        tell: &dyn Fn(),
+    ) -> Reached {
+        let begin = monotonic_ns();
+        let deadlines = Deadlines::with_cpu(course.deadline, course.cpu_left);
+        let mut action = action;
+        let reached = loop {
+            let event = self.running.run(action, alarm, deadlines);
+            let said = self.running.kernel.take_said();
+            if !said.is_empty() {
+                match channel.put(said) {
+                    Some((first, count)) => {
+                        course.said += u64::from(count);
+                        if first {
+                            tell();
+                        }
+                    }
+                    None => break Reached::End(Ok(Outcome::OutputOver)),
+                }
+            }
+            let wait = match event {
+                Ok(Event::Action(Action::Said)) => {
+                    action = Action::Resume;
+                    continue;
+                }
+                Ok(Event::Action(Action::Idle { wait })) => wait,
+                Ok(Event::Action(Action::Wait { wait })) => Some(wait),
+                event => break Reached::End(self.end(event)),
+            };
+            if self.running.hear() {
+                action = self.running.kernel.run(&mut self.running.guest);
+                continue;
+            }
+            course.parks += 1;
+            course.parked_at = monotonic_ns();
+            let wake = wait.map_or(u64::MAX, |wait| course.parked_at.saturating_add(wait));
+            break Reached::Waits {
+                wake: wake.min(course.deadline),
+                deaf: self.running.kernel.unread() > 0,
+            };
+        };
+        course.cpu_left = deadlines.cpu.map(|at| at.saturating_sub(thread_cpu_ns()));
+        course.run_ns += monotonic_ns().saturating_sub(begin);
+        reached
     }
 
     fn outcome(&mut self, action: Action) -> Outcome {
@@ -98,9 +233,14 @@ impl Instance {
             Action::Stop(Stop::OutOfMemory) => Outcome::OutOfMemory,
             Action::Stop(Stop::Limit(Limit::Output)) => Outcome::OutputOver,
             Action::Stop(Stop::Limit(Limit::Calls)) => Outcome::CallsOver,
+            Action::Stop(Stop::BadFrame(FrameError::Kind(kind)))
+                if kind == Kind::Message as u8 && self.running.channel.is_none() =>
+            {
+                Outcome::Misbehaved("said a message to the host, and the request has no channel".into())
+            }
             Action::Stop(Stop::BadFrame(e)) => Outcome::Misbehaved(format!("wrote no frame: {e}")),
             Action::Stop(Stop::Exception { vector }) => Outcome::Failed(format!("exception {vector}")),
-            Action::Resume | Action::Output => {
+            Action::Resume | Action::Output | Action::Said => {
                 Outcome::Failed(format!("the personality asked for {action:?}"))
             }
         }
@@ -135,14 +275,20 @@ impl Instance {
     /// Instead of a reset, for programs that keep their state: lets the program go on until it waits for the next request.
     /// False when it does not get there: then only a reset helps.
     pub fn settle(&mut self, alarm: &mut Alarm, deadline: u64) -> mayfly_vmm::Result<bool> {
-        let event = self.running.run(Action::Resume, alarm, Deadlines::at(deadline));
-        match event {
-            Ok(Event::Action(Action::Idle { .. })) => Ok(true),
-            Ok(_) => Ok(false),
-            Err(e) => match e.survival() {
-                Survival::Continue | Survival::Reset => Ok(false),
-                Survival::Discard => Err(e),
-            },
+        loop {
+            match self.running.run(Action::Resume, alarm, Deadlines::at(deadline)) {
+                // What comes behind the answer is heard by nobody.
+                Ok(Event::Action(Action::Said)) => {
+                    drop(self.running.kernel.take_said());
+                    self.running.kernel.forget_said();
+                }
+                Ok(Event::Action(Action::Idle { .. })) => return Ok(true),
+                Ok(_) => return Ok(false),
+                Err(e) => match e.survival() {
+                    Survival::Continue | Survival::Reset => return Ok(false),
+                    Survival::Discard => return Err(e),
+                },
+            }
         }
     }
 
@@ -178,9 +324,31 @@ impl Instance {
         Ran {
             outcome,
             traces: self.take_traces(),
-            run_ns: ended - begin,
-            exits: self.exits() - exits,
-            settles_until: deadline.max(ended + 100_000_000),
+            stats: RequestStats {
+                run_ns: ended - begin,
+                exits: self.exits() - exits,
+                ..RequestStats::default()
+            },
+            settles_until: settles_until(deadline, ended),
+        }
+    }
+
+    /// The same of a request with a channel that has ended.
+    pub(crate) fn ran(&mut self, outcome: mayfly_vmm::Result<Outcome>, course: &Course) -> Ran {
+        self.running.channel = None;
+        Ran {
+            outcome,
+            traces: self.take_traces(),
+            stats: RequestStats {
+                run_ns: course.run_ns,
+                exits: self.exits() - course.exits,
+                parks: course.parks,
+                parked_ns: course.parked_ns,
+                said: course.said,
+                heard: self.running.heard,
+                ..RequestStats::default()
+            },
+            settles_until: settles_until(course.deadline, monotonic_ns()),
         }
     }
 
@@ -204,4 +372,9 @@ impl Instance {
     pub(crate) fn rest(&mut self) {
         scheduler().end_request(&mut self.running.slice);
     }
+}
+
+/// Until when a program that keeps its state may take to settle.
+fn settles_until(deadline: u64, ended: u64) -> u64 {
+    deadline.max(ended + 100_000_000)
 }

@@ -9,7 +9,9 @@ use mayfly_linux::kernel::{Config, Kernel};
 use mayfly_linux::machine::Machine;
 use mayfly_linux::syscall::number;
 use mayfly_vmm::{Alarm, Error, Exit, Host, Vm};
+use mayfly_wire::{EXCHANGE_BYTES, Head, Kind};
 
+use crate::channel::Channel;
 use crate::clock::{ClockSource, fresh_seed};
 use crate::program::guest::Guest;
 use crate::sched::scheduler;
@@ -40,6 +42,10 @@ pub struct Running {
     /// Times that it asked for random bytes.
     pub seedings: u64,
     pub(crate) slice: TimeSlice,
+    /// What the request under way and the host say to each other.
+    pub(crate) channel: Option<Arc<Channel>>,
+    /// Messages of the host that it was given.
+    pub(crate) heard: u64,
 }
 
 impl Running {
@@ -104,6 +110,8 @@ impl Running {
             exits: 0,
             seedings: 0,
             slice: TimeSlice::default(),
+            channel: None,
+            heard: 0,
         }
     }
 
@@ -148,9 +156,39 @@ impl Running {
                         false => deadlines.first_check(),
                     };
                     alarm.set(Some(next))?;
+                    if self
+                        .channel
+                        .as_ref()
+                        .is_some_and(|channel| channel.is_called_off())
+                    {
+                        return Ok(Event::CalledOff);
+                    }
+                    self.hear();
                     self.kernel.preempt(&mut self.guest)
                 }
             };
+        }
+    }
+
+    /// Gives the program what the host said, once it has read all that it was given before; true when there was something.
+    pub(crate) fn hear(&mut self) -> bool {
+        let Some(channel) = self.channel.as_ref().filter(|_| self.kernel.unread() == 0) else {
+            return false;
+        };
+        let Some((messages, count)) = channel.take() else {
+            return false;
+        };
+        self.heard += u64::from(count);
+        self.kernel.push_input(messages);
+        true
+    }
+
+    /// Drops what the program said, and tells it that nobody hears it.
+    pub(crate) fn refuse_messages(&mut self) {
+        drop(self.kernel.take_said());
+        self.kernel.forget_said();
+        if self.kernel.unread() == 0 {
+            self.kernel.push_input(closed_notice());
         }
     }
 
@@ -161,6 +199,17 @@ impl Running {
             trace(r.rax, [r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9], &self.kernel);
         }
     }
+}
+
+/// The message of exchange 0 that the host's side of a channel is closed.
+fn closed_notice() -> Vec<u8> {
+    const NOTICE: &[u8] = br#"{"closed":true}"#;
+    let head = Head {
+        kind: Kind::Message,
+        header_bytes: EXCHANGE_BYTES + NOTICE.len() as u32,
+        body_bytes: 0,
+    };
+    [&head.encode()[..], &[0; EXCHANGE_BYTES as usize], NOTICE].concat()
 }
 
 /// The personality's bounds.

@@ -68,7 +68,7 @@ pub fn time_request(
             instance.clean(&mut alarm, None)?;
             instance.rest();
             if begin >= first {
-                runs.push(ran.run_ns);
+                runs.push(ran.stats.run_ns);
             }
         }
         Ok(runs)

@@ -30,10 +30,21 @@ const FLOWS_KEPT: usize = 64;
 #[derive(Debug)]
 struct Flow<J> {
     jobs: VecDeque<J>,
+    /// Parked requests that go on, by the worker that has their machines.
+    parked: BTreeMap<usize, VecDeque<u64>>,
     running: usize,
     /// When its last job came.
     came: u64,
     slow_until: u64,
+}
+
+/// What a worker is to run.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Next<J> {
+    /// A job.
+    Job(J),
+    /// The parked request of this number, whose machine is the worker's.
+    Parked(u64),
 }
 
 /// Jobs that wait, and who runs what. Times are monotonic nanoseconds.
@@ -80,13 +91,8 @@ impl<J> Flows<J> {
             self.flows
                 .retain(|_, flow| flow.is_about(now) || now < flow.slow_until);
         }
-        let flow = self.flows.entry(id).or_insert_with(|| Flow {
-            jobs: VecDeque::new(),
-            running: 0,
-            came: now,
-            slow_until: 0,
-        });
-        if flow.jobs.is_empty() {
+        let flow = self.flows.entry(id).or_insert_with(|| Flow::new(now));
+        if !flow.has_turn() {
             self.turn.push_back(id);
         }
         flow.came = now;
@@ -95,19 +101,55 @@ impl<J> Flows<J> {
         Ok(())
     }
 
-    /// The job that a worker is to run, if one may. With `all`, whatever its flow did.
-    pub fn next(&mut self, worker: usize, all: bool, now: u64) -> Option<J> {
-        let at = (0..self.turn.len()).find(|at| all || self.may_run(self.turn[*at], now))?;
+    /// A parked request of a worker may go on when it is its flow's turn.
+    pub fn go_on(&mut self, id: FlowId, worker: usize, number: u64, now: u64) {
+        let flow = self.flows.entry(id).or_insert_with(|| Flow::new(now));
+        if !flow.has_turn() {
+            self.turn.push_back(id);
+        }
+        flow.parked.entry(worker).or_default().push_back(number);
+    }
+
+    /// Forgets what a worker's parked requests wait for.
+    pub fn forget_parked(&mut self, worker: usize) {
+        for flow in self.flows.values_mut() {
+            flow.parked.remove(&worker);
+        }
+        let flows = &self.flows;
+        self.turn.retain(|id| flows.get(id).is_some_and(Flow::has_turn));
+    }
+
+    /// What a worker is to run, if there is something that may. With `all`, whatever its flow did. A flow's parked requests go first:
+    /// they began before its jobs.
+    pub fn next(&mut self, worker: usize, all: bool, now: u64) -> Option<Next<J>> {
+        let has_work = |id: FlowId| self.flows.get(&id).is_some_and(|flow| flow.has_work(worker));
+        let at = (0..self.turn.len())
+            .find(|at| has_work(self.turn[*at]) && (all || self.may_run(self.turn[*at], now)))?;
         let id = self.turn.remove(at)?;
         let flow = self.flows.get_mut(&id)?;
-        let job = flow.jobs.pop_front()?;
-        if !flow.jobs.is_empty() {
+        let next = match flow.take_parked(worker) {
+            Some(number) => Next::Parked(number),
+            None => {
+                self.waiting -= 1;
+                Next::Job(flow.jobs.pop_front()?)
+            }
+        };
+        if flow.has_turn() {
             self.turn.push_back(id);
         }
         flow.running += 1;
-        self.waiting -= 1;
         self.workers[worker] = Some((id, now));
-        Some(job)
+        Some(next)
+    }
+
+    /// Whether something waits that this worker may run now or later.
+    pub fn has_work(&self, worker: usize) -> bool {
+        self.waiting > 0 || self.flows.values().any(|flow| flow.parked.contains_key(&worker))
+    }
+
+    /// The flow of what a worker runs.
+    pub fn flow_of(&self, worker: usize) -> Option<FlowId> {
+        self.workers[worker].map(|(id, _)| id)
     }
 
     /// A worker is done with its job.
@@ -149,8 +191,35 @@ impl<J> Flows<J> {
 }
 
 impl<J> Flow<J> {
+    fn new(now: u64) -> Flow<J> {
+        Flow {
+            jobs: VecDeque::new(),
+            parked: BTreeMap::new(),
+            running: 0,
+            came: now,
+            slow_until: 0,
+        }
+    }
+
+    fn has_turn(&self) -> bool {
+        !self.jobs.is_empty() || !self.parked.is_empty()
+    }
+
+    fn has_work(&self, worker: usize) -> bool {
+        !self.jobs.is_empty() || self.parked.contains_key(&worker)
+    }
+
+    fn take_parked(&mut self, worker: usize) -> Option<u64> {
+        let parked = self.parked.get_mut(&worker)?;
+        let number = parked.pop_front();
+        if parked.is_empty() {
+            self.parked.remove(&worker);
+        }
+        number
+    }
+
     fn is_about(&self, now: u64) -> bool {
-        self.running > 0 || !self.jobs.is_empty() || now.saturating_sub(self.came) < ABOUT
+        self.running > 0 || self.has_turn() || now.saturating_sub(self.came) < ABOUT
     }
 }
 
@@ -162,9 +231,17 @@ mod tests {
     const B: FlowId = (1, 1);
     const C: FlowId = (2, 0);
 
+    /// The job that a worker is to run: nothing is parked.
+    fn next(flows: &mut Flows<u32>, worker: usize, all: bool, now: u64) -> Option<u32> {
+        match flows.next(worker, all, now)? {
+            Next::Job(job) => Some(job),
+            Next::Parked(number) => panic!("{number}"),
+        }
+    }
+
     fn order(flows: &mut Flows<u32>, worker: usize, now: u64) -> Vec<u32> {
         std::iter::from_fn(|| {
-            let job = flows.next(worker, false, now)?;
+            let job = next(flows, worker, false, now)?;
             flows.done(worker, now);
             Some(job)
         })
@@ -189,7 +266,7 @@ mod tests {
         }
         assert_eq!(flows.add(A, 100, 0, now), Err(100));
         for _ in 0..10 {
-            assert!(flows.next(0, false, now).is_some() && flows.next(1, false, now).is_some());
+            assert!(next(&mut flows, 0, false, now).is_some() && next(&mut flows, 1, false, now).is_some());
             now += 5 * BRIEF;
             flows.done(0, now);
             flows.done(1, now);
@@ -217,27 +294,55 @@ mod tests {
             flows.add(A, job, 0, 0).unwrap();
         }
         flows.add(B, 100, 0, 0).unwrap();
-        assert_eq!(flows.next(0, false, 0), Some(0));
-        assert_eq!(flows.next(1, false, 0), Some(100));
+        assert_eq!(next(&mut flows, 0, false, 0), Some(0));
+        assert_eq!(next(&mut flows, 1, false, 0), Some(100));
         flows.done(1, BRIEF);
         // Still brief at the limit, slow one above it.
         assert!(flows.may_run(A, BRIEF) && !flows.may_run(A, BRIEF + 1));
-        assert_eq!(flows.next(1, false, BRIEF + 1), None);
+        assert_eq!(next(&mut flows, 1, false, BRIEF + 1), None);
         flows.add(B, 101, 0, BRIEF + 2).unwrap();
-        assert_eq!(flows.next(1, false, BRIEF + 3), Some(101));
+        assert_eq!(next(&mut flows, 1, false, BRIEF + 3), Some(101));
         flows.done(1, BRIEF + 4);
         // With all of them, as when the queue is closed.
-        assert_eq!(flows.next(1, true, BRIEF + 5), Some(1));
+        assert_eq!(next(&mut flows, 1, true, BRIEF + 5), Some(1));
         flows.done(0, BRIEF + 10);
         flows.done(1, BRIEF + 10);
         // Slow for as long as it is remembered, then not; alone before that.
         let until = BRIEF + 10 + FORGET * (BRIEF + 10);
-        assert_eq!(flows.next(0, false, BRIEF + 11), Some(2));
+        assert_eq!(next(&mut flows, 0, false, BRIEF + 11), Some(2));
         assert!(!flows.may_run(A, BRIEF + 12));
         flows.done(0, BRIEF + 12);
         flows.add(B, 102, 0, until - 1).unwrap();
-        assert_eq!(flows.next(0, false, until - 2), Some(3));
+        assert_eq!(next(&mut flows, 0, false, until - 2), Some(3));
         assert!(!flows.may_run(A, until - 1) && flows.may_run(A, until));
+    }
+
+    #[test]
+    fn a_parked_request_goes_on_in_its_flows_turn_on_its_own_worker() {
+        let mut flows = Flows::new(2, 10);
+        for (id, job) in [(A, 1), (B, 2), (A, 3)] {
+            flows.add(id, job, 0, 0).unwrap();
+        }
+        assert_eq!(flows.next(0, false, 0), Some(Next::Job(1)));
+        assert_eq!(flows.flow_of(0), Some(A));
+        flows.done(0, 0);
+        flows.go_on(A, 0, 77, 0);
+        assert_eq!((flows.waiting(), flows.running()), (2, 0));
+        // B's turn, then A's: its parked request before its job, but for the other worker.
+        assert_eq!(flows.next(0, false, 0), Some(Next::Job(2)));
+        flows.done(0, 0);
+        assert_eq!(flows.next(1, false, 0), Some(Next::Job(3)));
+        flows.done(1, 0);
+        assert_eq!(flows.next(1, false, 0), None);
+        assert!(flows.has_work(0) && !flows.has_work(1));
+        assert_eq!(flows.next(0, false, 0), Some(Next::Parked(77)));
+        flows.done(0, 0);
+        assert_eq!((flows.next(0, false, 0), flows.waiting()), (None, 0));
+        flows.go_on(B, 1, 5, 0);
+        flows.go_on(B, 0, 6, 0);
+        flows.forget_parked(1);
+        assert_eq!(flows.next(1, false, 0), None);
+        assert_eq!(flows.next(0, false, 0), Some(Next::Parked(6)));
     }
 
     #[test]
@@ -246,7 +351,7 @@ mod tests {
         flows.add(A, 1, 0, 0).unwrap();
         flows.add(A, 2, 0, 0).unwrap();
         flows.add(B, 3, 0, 0).unwrap();
-        assert_eq!(flows.next(0, false, 0), Some(1));
+        assert_eq!(next(&mut flows, 0, false, 0), Some(1));
         flows.done(0, 5 * BRIEF);
         assert_eq!(order(&mut flows, 0, 5 * BRIEF), [3, 2]);
     }
@@ -296,7 +401,7 @@ mod tests {
                     .filter(|(id, jobs)| !jobs.is_empty() && flows.may_run(**id, now))
                     .map(|(id, _)| *id)
                     .collect();
-                let Some(given) = flows.next(worker, false, now) else {
+                let Some(given) = next(&mut flows, worker, false, now) else {
                     assert!(allowed.is_empty());
                     continue;
                 };

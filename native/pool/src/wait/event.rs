@@ -11,4 +11,6 @@ pub enum Event {
     Deadline,
     /// The CPU's deadline passed. The program may go on.
     CpuDeadline,
+    /// The host called the request off.
+    CalledOff,
 }

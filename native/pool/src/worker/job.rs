@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::channel::Channel;
 use crate::outcome::{Outcome, RequestStats};
 use crate::program::Program;
 use crate::program::instance::Traces;
@@ -23,6 +24,8 @@ pub struct Job {
     pub keep: bool,
     /// Compare the machine with its snapshot afterwards, byte for byte; a difference fails the request. For tests: it is slow.
     pub check: bool,
+    /// What it and the host say to each other; without one, a program that says something misbehaves.
+    pub channel: Option<Arc<Channel>>,
 }
 
 /// A request that is done.

@@ -1,9 +1,10 @@
 //! What a pool, its workers and their supervisor share.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use crate::channel::Channel;
 use crate::confined::ResourceLists;
 use crate::program::Program;
 use crate::queue::{Numbered, Queue};
@@ -26,6 +27,10 @@ impl Numbered for Timed {
     fn number(&self) -> u64 {
         self.job.id
     }
+
+    fn has_channel(&self) -> bool {
+        self.job.channel.is_some()
+    }
 }
 
 impl std::fmt::Debug for Timed {
@@ -40,6 +45,8 @@ pub(crate) struct Shared {
     pub queue: Queue<Timed, Order, Completion, Reset>,
     /// Answers are told before their machines are reset.
     pub early: bool,
+    /// The pool goes: nothing is parked any more.
+    pub ends: AtomicBool,
     stats: Mutex<PoolStats>,
     /// By worker.
     pub slots: Vec<WorkerSlot>,
@@ -50,6 +57,7 @@ impl Shared {
         Shared {
             queue: Queue::new(workers, queue),
             early,
+            ends: AtomicBool::new(false),
             stats: Mutex::default(),
             slots: (0..workers).map(|_| WorkerSlot::default()).collect(),
         }
@@ -58,6 +66,17 @@ impl Shared {
     /// No change leaves the counts half made.
     pub fn stats(&self) -> MutexGuard<'_, PoolStats> {
         self.stats.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls off what runs with a channel, or is parked.
+    pub fn call_off_parked(&self) {
+        self.ends.store(true, Ordering::Release);
+        for slot in &self.slots {
+            slot.channels().values().for_each(|channel| channel.call_off());
+        }
+        for number in self.queue.parked() {
+            self.queue.go_on(number);
+        }
     }
 
     fn count(&self, done: &Completion) {
@@ -97,6 +116,8 @@ pub(crate) struct WorkerSlot {
     pub resources: ResourceLists,
     /// Jobs completed.
     done: AtomicU64,
+    /// Channels of the requests that it runs or has parked: a crash must end them.
+    channels: Mutex<BTreeMap<u64, Arc<Channel>>>,
     /// The programs that it has, or had, a machine of.
     programs: Mutex<BTreeMap<u64, Weak<Program>>>,
 }
@@ -110,6 +131,10 @@ impl WorkerSlot {
     /// Counts one more.
     pub fn did(&self) {
         self.done.fetch_add(1, Ordering::Release);
+    }
+
+    pub fn channels(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Channel>>> {
+        self.channels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn programs(&self) -> MutexGuard<'_, BTreeMap<u64, Weak<Program>>> {

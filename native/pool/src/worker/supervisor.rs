@@ -135,13 +135,16 @@ impl Supervised {
             stats.crashes += 1;
             stats.lost += lost;
         }
+        for channel in std::mem::take(&mut *slot.channels()).into_values() {
+            channel.end();
+        }
         // Its machines are counted: what is told here counts the request alone.
         match shared.queue.at(self.index) {
             At::Rest => {}
             At::Job(job) => {
                 let completion = Completion {
                     machine: MachineState::Lost,
-                    ..Completion::failed(job, self.index, report)
+                    ..Completion::failed(job, self.index, report.clone())
                 };
                 shared
                     .stats()
@@ -157,6 +160,17 @@ impl Supervised {
                 };
                 shared.queue.clean(self.index, reset, Completion::fill);
             }
+        }
+        // Those that it had parked go with it.
+        for job in shared.queue.take_parked(self.index) {
+            let completion = Completion {
+                machine: MachineState::Lost,
+                ..Completion::failed(job, self.index, report.clone())
+            };
+            shared
+                .stats()
+                .count(&completion.outcome, &completion.traces, &completion.stats);
+            shared.queue.lose(completion);
         }
         thread.reap();
         // SAFETY: the thread is gone. After a panic it dropped its machines itself, and their lists with them.

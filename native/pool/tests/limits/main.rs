@@ -415,6 +415,7 @@ fn the_pool_counts_what_was_met() {
             flow: 0,
             keep: false,
             check: false,
+            channel: None,
         };
         pool.submit(job).unwrap();
         done.clear();

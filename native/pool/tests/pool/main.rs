@@ -152,6 +152,7 @@ fn job(program: &Arc<Program>, id: u64, what: &str) -> Job {
         timeout_ns,
         keep: false,
         check: false,
+        channel: None,
     }
 }
 

@@ -1,0 +1,80 @@
+/**
+ * The guest's side of a channel to the host. Messages leave together when the running code has come to its end; the program waits for
+ * the host's when it has nothing else to do, and its machine is parked meanwhile.
+ */
+import { type MessageParts, readMessage } from '../wire/message_frame.ts'
+import { host } from './host.ts'
+import { addMessage, hasMessages, takeMessages } from './outbox.ts'
+
+/** Hears what the host says. It must not throw. */
+export type Listener = (message: MessageParts) => void
+
+/** Exchange of the channel's own message: the host hears nothing of this request, and answers nothing. */
+export const CLOSED = 0
+
+let listener: Listener = () => {}
+/** Whether an answer of the host is to be waited for. */
+let awaits: () => boolean = () => true
+/** Something was said in this request. */
+let talks = false
+/** The host said that it hears nothing. */
+let closed: MessageParts | null = null
+let flushes = false
+
+/**
+ * Sends a message; it leaves when the running code has come to its end, or before the request's answer. Throws `RangeError` for a part
+ * over its limit. Where nobody hears it (in a warm-up), the listener is given a message of exchange {@linkcode CLOSED}; where the request
+ * has no channel, the request ends.
+ */
+export function send(message: MessageParts): void {
+  talks = true
+  if (closed !== null) {
+    const notice = closed
+    queueMicrotask(() => listener(notice))
+  } else if (addMessage(message)) {
+    flush()
+  } else if (!flushes) {
+    flushes = true
+    queueMicrotask(flush)
+  }
+}
+
+/**
+ * Sets who hears what the host says: the only one. `waits` tells whether an answer is awaited; while it does, a program without anything
+ * else to do waits for the host. Default: once it has said something.
+ */
+export function listen(hear: Listener, waits: () => boolean = () => true): void {
+  listener = hear
+  awaits = waits
+}
+
+/** A request begins: what was said in the one before is over. */
+export function beginTalk(): void {
+  if (!talks) return
+  talks = false
+  closed = null
+  if (hasMessages()) takeMessages()
+}
+
+/** Waits for the host, where an answer is awaited: true, and the listener has heard it. The program has nothing else to do. */
+export function waitForHost(): boolean {
+  if (!talks || closed !== null || !awaits()) return false
+  flush()
+  const bytes = host.hear()
+  return bytes !== null && handOut(bytes)
+}
+
+function handOut(bytes: Uint8Array<ArrayBuffer>): boolean {
+  for (let start = 0; start < bytes.length;) {
+    const { message, end } = readMessage(bytes, start)!
+    start = end
+    if (message.id === CLOSED) closed = message
+    listener(message)
+  }
+  return true
+}
+
+function flush(): void {
+  flushes = false
+  if (hasMessages()) host.say(takeMessages())
+}
