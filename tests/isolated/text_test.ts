@@ -1,4 +1,6 @@
 /**
+ * What a request asks of the host beside its answer: nothing.
+ *
  * Text of any script is as warm as ASCII after the default warm-up. A request that meets code of another kind of text makes V8 give up what
  * it optimised, which wakes its threads: three exits more and three times the reset, every time.
  */
@@ -20,11 +22,21 @@ function suite({ test, site }: Suite): void {
     }
   })
 
-  async function fewestExits(text: string): Promise<number> {
+  test('asking whether something is a terminal takes no exit', async () => {
+    const plain = await fewestExits('abc')
+    const exits = await fewestExitsOf('/terminal', JSON.stringify(Array(5).fill(false)))
+    assert(exits <= plain + 1, `${exits} exits, ${plain} for abc`)
+  })
+
+  function fewestExits(text: string): Promise<number> {
+    return fewestExitsOf(`/query?${new URLSearchParams({ q: text })}`, JSON.stringify({ q: text }))
+  }
+
+  async function fewestExitsOf(path: string, wanted: string): Promise<number> {
     const before = site.events.length
     for (let i = 0; i < TRIES; i++) {
-      const answer = await site.ask(`/query?${new URLSearchParams({ q: text })}`)
-      assertEquals(answer.text, JSON.stringify({ q: text }))
+      const answer = await site.ask(path)
+      assertEquals(answer.text, wanted)
     }
     const told = () => site.events.slice(before).filter(({ kind }) => kind === 'isolate:complete')
     while (told().length < TRIES) await new Promise((resolve) => setTimeout(resolve, 1))
