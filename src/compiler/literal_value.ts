@@ -33,6 +33,16 @@ const CALCULATIONS: Readonly<Record<string, (left: number, right: number) => num
   '%': (left, right) => left % right,
 }
 
+/** The value of an expression as of {@link evaluateLiteral}; undefined for one that is no literal. */
+export function tryLiteral(node: AnyNode, code: string): unknown {
+  try {
+    return evaluateLiteral(node, code)
+  } catch (error) {
+    if (error instanceof LiteralError) return undefined
+    throw error
+  }
+}
+
 /** The value of an expression that was parsed from `code`. Objects have no prototype. Throws `LiteralError`. */
 export function evaluateLiteral(node: AnyNode, code: string, depth = 0): unknown {
   if (depth > MAX_DEPTH) throw new LiteralError('nested too deeply', node.start)

@@ -1,5 +1,9 @@
 import { registerHooks } from 'node:module'
 import { fromFileUrl, toFileUrl } from '@std/path'
+import { tryLiteral } from '../../compiler/literal_value.ts'
+import { listExports } from '../../compiler/module_exports.ts'
+import { listImports } from '../../compiler/module_imports.ts'
+import { ModuleSyntaxError, parseModule } from '../../compiler/module_tree.ts'
 import type { ModuleVersions } from '../load/load_cache.ts'
 
 /** A module of the project. */
@@ -204,15 +208,11 @@ function isAtOrBelowAny(path: string, folders: ReadonlySet<string>): boolean {
   return false
 }
 
-/** Imports, and the file that an isolated route names for its warm-up, which is read as imports are. */
-const IMPORT = /(?:\bfrom|\bimport|\bwarmup\s*:)\s*\(?\s*(?:'([^'\n]+)'|"([^"\n]+)"|`([^`$\n]+)`)/g
-
 /**
  * All project modules that `entries` reach, themselves included.
  *
  * Modules that were loaded before the hook was there, and isolated routes, which are never imported, show their
- * imports by their text only: it is searched once a version. The search takes text in comments for imports too;
- * that costs a needless reload at worst.
+ * imports by their text only: it is parsed once a version. One that does not parse keeps the imports that it had.
  */
 export async function reach(graph: ModuleGraph, entries: Iterable<string>): Promise<Set<string>> {
   const reached = new Set(entries)
@@ -228,25 +228,35 @@ export async function reach(graph: ModuleGraph, entries: Iterable<string>): Prom
 }
 
 async function scan(graph: ModuleGraph, path: string, node: ModuleNode): Promise<void> {
+  let specifiers: readonly string[]
+  try {
+    specifiers = await readImports(path, await Deno.readTextFile(path))
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof ModuleSyntaxError) return
+    throw error
+  }
   if (node.importsVersion < node.version) {
     clearImports(graph, path, node)
     node.importsVersion = node.version
   }
-  let text: string
-  try {
-    text = await Deno.readTextFile(path)
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return
-    throw error
-  }
   const base = toFileUrl(path)
-  for (const [, single, double, template] of text.matchAll(IMPORT)) {
-    const url = resolveText(single ?? double ?? template!, base)
+  for (const specifier of specifiers) {
+    const url = resolveText(specifier, base)
     const target = url === null ? null : parseUrl(graph, url)
     if (target === null) continue
     link(graph, path, target.path)
     checkStamp(graph, target.path, nodeOf(graph, target.path))
   }
+}
+
+/** What a module imports, and the file that an isolated route names for its warm-up, which is read as imports are. */
+async function readImports(path: string, source: string): Promise<string[]> {
+  if (!/\b(?:import|from|warmup)\b/.test(source)) return []
+  const { program, code } = await parseModule(path, source, { everyImport: true })
+  const { names, constants } = listExports(program)
+  const isolated = constants.get(names.get('isolated') ?? '')
+  const { warmup } = Object(isolated === undefined ? undefined : tryLiteral(isolated, code))
+  return [...listImports(program), ...typeof warmup === 'string' ? [warmup] : []]
 }
 
 /** A specifier as a URL; bare ones by the import map of the process. */
@@ -255,7 +265,7 @@ function resolveText(specifier: string, base: URL): string | null {
     if (/^(?:\.{0,2}\/|file:)/.test(specifier)) return new URL(specifier, base).href
     return import.meta.resolve(specifier)
   } catch {
-    return null // no module: the text stood in a comment or string, or names what the import map does not have
+    return null // names what the import map does not have
   }
 }
 
