@@ -18,6 +18,7 @@ import {
   emulatedAmdV,
   emulatedVtx,
   fuzzing,
+  generatedCalls,
   guestSteps,
   nativeLints,
   otherTests,
@@ -57,7 +58,7 @@ async function planStages(args: readonly string[]): Promise<Stages> {
   if (flags.includes('--nightly')) {
     return cargo === undefined
       ? []
-      : [[[emulatedVtx(cargo, []), fuzzing(cargo, FUZZ_SECONDS.nightly), soak()]]]
+      : [[[emulatedVtx(cargo, []), fuzzing(cargo, FUZZ_SECONDS.nightly), generatedCalls(), soak()]]]
   }
   return [planQuick(cargo)]
 }

@@ -281,6 +281,13 @@ function hardwareStep(name: string, { command, env }: Cargo, args: readonly stri
   }
 }
 
+/** The night's share of the generated calls over core's Web surface, others each time. */
+export function generatedCalls(): Step {
+  return denoTests('generated calls', ['tests/guest_core/differential_test.ts'], {
+    [TIER_VARIABLE]: 'nightly' satisfies Tier,
+  })
+}
+
 /** The long run of isolated requests, some of them hostile. */
 export function soak(): Step {
   return {

@@ -4,12 +4,12 @@
  * ```text
  * test      in minutes: format, lint, types, and the main paths of everything
  * gate      all but what follows
- * nightly   emulated VT-x whole, long fuzzing, the soak
+ * nightly   emulated VT-x whole, long fuzzing, 100 000 generated calls of the Web surface, the soak
  * ```
  */
 
 /** The tier that runs; a plain `deno test` belongs to none and leaves nothing out. `rest` is the gate without what `test` has just shown. */
-export type Tier = 'test' | 'gate' | 'rest'
+export type Tier = 'test' | 'gate' | 'rest' | 'nightly'
 
 /** Tells the tests of their tier. */
 export const TIER_VARIABLE = 'MAYFLY_TIER'
@@ -22,6 +22,11 @@ export function isQuick(): boolean {
 /** Whether tests are to leave out what `test` runs as well. */
 export function isRest(): boolean {
   return readTier() === 'rest'
+}
+
+/** Whether tests that generate their cases are to take the whole night's. */
+export function isNight(): boolean {
+  return readTier() === 'nightly'
 }
 
 function readTier(): Tier | undefined {

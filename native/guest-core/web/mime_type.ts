@@ -40,7 +40,7 @@ export function serializeMimeType({ essence, parameters }: MimeType): string {
 }
 
 /** Parts between semicolons; one inside quotation marks is text. */
-export function splitOutsideQuotes(text: string): string[] {
+function splitOutsideQuotes(text: string): string[] {
   const parts: string[] = []
   let start = 0
   let quoted = false

@@ -3,7 +3,6 @@ import { blobBytes, File } from './blob.ts'
 import { encodeText, joinBytes } from './bytes.ts'
 import { FormData, formEntries } from './form_data.ts'
 import { host } from './host.ts'
-import { splitOutsideQuotes } from './mime_type.ts'
 
 const CR = 13
 const LF = 10
@@ -98,11 +97,11 @@ function endOfHeaders(part: Uint8Array): number {
   return -1
 }
 
+/** The parameters of a Content-Disposition. As the standard has it, a quoted one ends at the next quotation mark and a backslash is itself. */
 function readDisposition(value: string): { name?: string; filename?: string } {
   const found: Record<string, string> = {}
-  for (const item of splitOutsideQuotes(value).slice(1)) {
-    const match = /^\s*([^=\s]+)\s*=\s*(?:"((?:[^"\\]|\\[^])*)"|([^]*?))\s*$/.exec(item)
-    if (match !== null) found[match[1].toLowerCase()] = match[2] ?? match[3]
+  for (const [, name, quoted, plain] of value.matchAll(/;\s*([^=\s;]+)\s*=\s*(?:"([^"]*)"|([^";\s]*))/g)) {
+    found[name.toLowerCase()] = quoted ?? plain
   }
   return found
 }
