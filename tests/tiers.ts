@@ -64,6 +64,7 @@ export const MACHINE_FILES = [
   'tests/isolated',
   'tests/isolate_ffi',
   'tests/packages',
+  'tests/docs/cookbook_test.ts',
   'tests/sandbox',
   'tests/site/playground_runs_test.ts',
 ] as const

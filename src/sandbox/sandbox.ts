@@ -70,6 +70,9 @@ export interface SandboxParts {
   readonly own: boolean
 }
 
+/** Loads a program, and asks nothing of it. */
+const LOADING = { entrypoint: null, method: undefined, args: [], props: undefined } as const
+
 /** Runs code that the application does not know. */
 export class Sandbox implements AsyncDisposable {
   readonly #options: ResolvedSandboxOptions
@@ -93,8 +96,7 @@ export class Sandbox implements AsyncDisposable {
       options,
       this.#machines,
       events,
-      (version) =>
-        this.#call(version, { entrypoint: null, method: undefined, args: [], props: undefined }, {}, false),
+      (version) => this.#call(version, LOADING, {}, false),
     )
   }
 
@@ -211,7 +213,7 @@ export class Sandbox implements AsyncDisposable {
       fetch: (request, call, options) => this.#fetch(current(), request, call, options),
       ready: async () => {
         await settled()
-        await this.#programs.load(current())
+        await this.#call(current(), LOADING, {}, false)
       },
     }
   }

@@ -80,7 +80,7 @@ export class SandboxWorker {
     return this.entrypoint(name ?? undefined, options)
   }
 
-  /** Resolves when the newest version serves, once it was loaded; rejects with why it does not. */
+  /** Loads the newest version in a machine, and resolves when it serves; rejects with why it does not. */
   ready(): Promise<void> {
     return this.#asks.ready()
   }

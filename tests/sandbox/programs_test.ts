@@ -130,6 +130,21 @@ inEachSandbox({ promoteAfter: 3, promoted: 2 }, ({ runtime, test, sandbox }) => 
     assertEquals(await again.call('version'), 7)
   })
 
+  test('whether a program loads is known before it is asked anything', async () => {
+    const name = `ready ${runtime}`
+    const broken = program('export const a = ]')
+    const first = await rejection(sandbox().get(name, broken).ready(), ThrownError)
+    assertEquals(first.name, 'SyntaxError')
+    const thrown = await rejection(
+      sandbox().load(program('throw new RangeError("top")')).ready(),
+      ThrownError,
+    )
+    assertEquals(thrown.message, 'top')
+    await sandbox().load(program('export const a = 1')).ready()
+    await sandbox().get(name, program('export const a = () => 1'), { version: '2' }).ready()
+    assertEquals(await sandbox().get(name, broken).call('a'), 1)
+  })
+
   test('snapshots are dropped over their number, and the program goes on', async () => {
     const workers = ['a', 'b', 'c'].map((name) =>
       sandbox().get(`many ${name} ${runtime}`, () => program(`export const name = () => '${name}'`))
