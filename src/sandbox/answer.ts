@@ -16,6 +16,7 @@ import {
   TimeoutError,
 } from './errors.ts'
 import type { ResolvedLimits } from './limits.ts'
+import { advise } from './advice.ts'
 import type { CallAnswer } from './message.ts'
 import { cleanStack } from './stack.ts'
 import { decodeValue } from '../values/decode.ts'
@@ -70,7 +71,7 @@ export function takeValue(
   const [ok, outcome, loadMicros] = answer
   const stats = { ...remains.stats, loadMicros: Math.min(Math.round(loadMicros), remains.stats.runMicros) }
   if (ok) return { ...remains, stats, value: outcome }
-  throw toThrown(outcome, { ...remains, stats })
+  throw toThrown(limits, outcome, { ...remains, stats })
 }
 
 function isAnswer(value: unknown): value is CallAnswer {
@@ -103,7 +104,7 @@ function takeAnswer(limits: ResolvedLimits, completion: Completion, remains: Rem
   )
   const { error, over } = answer.head
   if (over === true) throw overOutput(limits, remains)
-  if (error !== undefined) throw fromData(error, remains)
+  if (error !== undefined) throw fromData(limits, error, remains)
   return answer
 }
 
@@ -162,29 +163,36 @@ function toEndError(limits: ResolvedLimits, completion: Completion, remains: Rem
 }
 
 /** What a program threw, as an error of the host. */
-function toThrown(thrown: unknown, remains: Remains): SandboxError {
+function toThrown(
+  { options: { runtime } }: ResolvedLimits,
+  thrown: unknown,
+  remains: Remains,
+): SandboxError {
   if (!(thrown instanceof Error)) {
     return new ThrownError('Error', `threw ${short(thrown)}`, thrown, remains)
   }
   const name = toPrintable(String(thrown.name)).slice(0, 256)
-  const error = new ThrownError(name, toPrintable(thrown.message), thrown, {
-    ...remains,
-    cause: thrown.cause,
-  })
-  setStack(error, thrown.stack ?? `${name}: ${error.message}`)
+  const message = advise(runtime, toPrintable(thrown.message))
+  const error = new ThrownError(name, message, thrown, { ...remains, cause: thrown.cause })
+  const stack = thrown.stack ?? `${name}: ${message}`
+  setStack(error, message === thrown.message ? stack : stack.replace(thrown.message, () => message))
   return error
 }
 
 /** The same, of an error that came as data, and not as a value. */
-function fromData({ name, message, stack, cause }: ErrorData, remains: Remains): SandboxError {
+function fromData(
+  limits: ResolvedLimits,
+  { name, message, stack, cause }: ErrorData,
+  remains: Remains,
+): SandboxError {
   // The guest names the request that it answers; of a call there is none that anybody has made.
   const thrown = new Error(
     message.replace(/^Cannot answer \S+ \S+:/, 'Cannot answer:'),
-    cause === undefined ? {} : { cause: fromData(cause, remains) },
+    cause === undefined ? {} : { cause: fromData(limits, cause, remains) },
   )
   thrown.name = name
   setStack(thrown, stack === undefined ? `${name}: ${message}` : cleanStack(stack))
-  return toThrown(thrown, remains)
+  return toThrown(limits, thrown, remains)
 }
 
 function setStack(error: Error, stack: string): void {

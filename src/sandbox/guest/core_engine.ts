@@ -67,7 +67,8 @@ function toCode(
     case 'data':
       return `export default globalThis.${CARRIER}[${bytes.push(content as Uint8Array<ArrayBuffer>) - 1}]`
     case 'wasm':
-      return `throw new TypeError(${
+      // With the export that is asked for, or the import of that would be what fails.
+      return `export default null\nthrow new TypeError(${
         stringify(
           `Cannot load ${name}: the runtime 'core' has no WebAssembly, want the sandbox's runtime: 'deno'`,
         )

@@ -41,6 +41,17 @@ const { stripTypeScriptTypes, isBuiltin } = process.getBuiltinModule('node:modul
 const { parse } = JSON
 const Url = URL
 
+/** Deno would start a thread that has nothing to load, and wait for it for ever. */
+class RefusedWorker {
+  constructor() {
+    throw new DOMException(
+      'Worker is not there: programs have no workers, want a call of the sandbox for each part of the work',
+      'NotSupportedError',
+    )
+  }
+}
+Object.defineProperty(globalThis, 'Worker', { value: RefusedWorker, writable: true, configurable: true })
+
 /** Runs a program; as {@link Evaluate}. */
 export async function evaluate({ main, modules }: GuestProgram): Promise<Namespace> {
   const entries = new Map(modules.map((entry) => [MODULE_ROOT + entry[0], entry]))

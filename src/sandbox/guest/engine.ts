@@ -9,7 +9,9 @@ export type Evaluate = (program: GuestProgram) => Promise<Namespace>
 
 /** Why an import found nothing, and what to do. */
 export function missingModule(specifier: string, from: string): TypeError {
-  const message = /^(?:https?|npm|jsr|data|blob):/.test(specifier)
+  const message = /^node:/.test(specifier)
+    ? "the runtime 'core' has no modules of Node, want the sandbox's runtime: 'deno'"
+    : /^(?:https?|npm|jsr|data|blob):/.test(specifier)
     ? 'a program has no network and fetches no packages, want it bundled into the modules'
     : 'it is none of the modules that came with the program, want it among `modules`, or bundled'
   return Object.assign(new TypeError(`Cannot import '${specifier}' from ${from}: ${message}`), {
