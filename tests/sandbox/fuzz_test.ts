@@ -1,4 +1,13 @@
-import { assertEquals } from '@std/assert'
+/** Frames that nobody's code made, on both sides. */
+import { assert, assertEquals } from '@std/assert'
+import { SandboxError } from '@mayfly/mayfly/sandbox'
+import { joinBytes } from '../../src/context/join_bytes.ts'
+import type { Completion } from '../../src/isolate/machines/completion.ts'
+import { MachineReset } from '../../src/isolate/machines/machine_reset.ts'
+import { makeFrame, RESPONSE } from '../../src/isolate/wire/wire.ts'
+import { remainsOf, takeResponse, takeValue } from '../../src/sandbox/answer.ts'
+import { createRunner } from '../../src/sandbox/guest/runner.ts'
+import { resolveLimits } from '../../src/sandbox/limits.ts'
 import { decodeValue } from '../../src/values/decode.ts'
 import { encodeValue, joinMessage } from '../../src/values/encode.ts'
 import { ValueError } from '../../src/values/format.ts'
@@ -43,37 +52,41 @@ const TOKENS = [
   '__proto__',
 ]
 
+const text = new TextEncoder()
+
+/** Bytes with one to four changes: others, fewer, or a token more. */
+function change(given: Uint8Array<ArrayBuffer>, random: (below: number) => number): Uint8Array<ArrayBuffer> {
+  let bytes = given.slice()
+  for (let changes = 1 + random(4); changes > 0; changes--) {
+    const at = random(bytes.length)
+    switch (random(4)) {
+      case 0:
+        bytes[at] = random(256)
+        break
+      case 1:
+        bytes = bytes.slice(0, at + 1)
+        break
+      case 2:
+        bytes = bytes.slice(at)
+        break
+      default:
+        bytes = joinBytes([
+          bytes.subarray(0, at),
+          text.encode(TOKENS[random(TOKENS.length)]),
+          bytes.subarray(at),
+        ])
+    }
+    if (bytes.length === 0) bytes = text.encode('[')
+  }
+  return bytes
+}
+
 Deno.test('a changed message is a value or a ValueError, and what it makes can be told again', () => {
   const random = randomFrom(20_261_122)
-  const encoder = new TextEncoder()
   let values = 0
   for (let i = 0; i < FRAMES; i++) {
-    let bytes = seeds[random(seeds.length)].slice()
-    for (let changes = 1 + random(4); changes > 0; changes--) {
-      const at = random(bytes.length)
-      switch (random(4)) {
-        case 0:
-          bytes[at] = random(256)
-          break
-        case 1:
-          bytes = bytes.slice(0, at + 1)
-          break
-        case 2:
-          bytes = bytes.slice(at)
-          break
-        default: {
-          const token = encoder.encode(TOKENS[random(TOKENS.length)])
-          const next = new Uint8Array(bytes.length + token.length)
-          next.set(bytes.subarray(0, at))
-          next.set(token, at)
-          next.set(bytes.subarray(at), at + token.length)
-          bytes = next
-        }
-      }
-      if (bytes.length === 0) bytes = encoder.encode('[')
-    }
     try {
-      const value = decodeValue(bytes, { toStack: cleanStack })
+      const value = decodeValue(change(seeds[random(seeds.length)]!, random), { toStack: cleanStack })
       values++
       const again = decodeValue(joinMessage(encodeValue(value, { stacks: true })))
       assertEquals(typeof again, typeof value)
@@ -84,3 +97,94 @@ Deno.test('a changed message is a value or a ValueError, and what it makes can b
   // Some of them must come through, or nothing was tried.
   assertEquals(values > FRAMES / 200, true, `${values} values of ${FRAMES} frames`)
 })
+
+Deno.test('a changed answer of a machine is a value, a response or a SandboxError', () => {
+  const random = randomFrom(12)
+  const limits = resolveLimits('deno', { outputBytes: 65_536 })
+  const heads = [
+    '{"status":200,"headers":[["content-type","text/plain"],["set-cookie","a=b"]]}',
+    '{"status":204,"statusText":"Nothing","headers":[]}',
+    '{"error":{"name":"TypeError","message":"no","stack":"TypeError: no\\n    at f (file:///app/main.js:1:2)","cause":{"name":"Error","message":"why"}}}',
+    '{"status":302,"headers":[["location","/x"]],"pending":{"single":[["a","b"]],"appended":[]}}',
+  ]
+  const frames = heads.flatMap((head) => seeds.map((body) => makeFrame(RESPONSE, text.encode(head), body)))
+  let taken = 0
+  for (let i = 0; i < FRAMES; i++) {
+    const [head, body] = [heads[random(heads.length)]!, seeds[random(seeds.length)]!]
+    const frame = random(3) === 0
+      ? change(frames[random(frames.length)]!, random)
+      // The frame itself is whole, and what is in it is not.
+      : makeFrame(
+        RESPONSE,
+        random(2) === 0 ? change(text.encode(head), random) : text.encode(head),
+        change(body, random),
+      )
+    for (const take of [takeValue, takeResponse]) {
+      const completion = toCompletion(frame)
+      try {
+        take(limits, completion, remainsOf(completion, false))
+        taken++
+      } catch (error) {
+        if (!(error instanceof SandboxError)) throw error
+      }
+    }
+  }
+  assertEquals(taken > FRAMES / 20, true, `${taken} answers of ${FRAMES} frames`)
+})
+
+Deno.test('a changed call is answered, or refused with an error', async () => {
+  const random = randomFrom(2026)
+  const namespace = {
+    f: (...args: unknown[]) => args,
+    default: class {
+      fetch = () => new Response('x')
+      f = (...args: unknown[]) => args
+    },
+  }
+  const runner = await createRunner(() => Promise.resolve(namespace), null)
+  const program = { main: 'a.js', modules: [['a.js', 'js', 'code']] }
+  const common = { program, entrypoint: 'default', env: { A: 1 }, props: { b: [2] } }
+  const calls = [
+    { ...common, entrypoint: 'f', method: undefined, args: [1, new Map([[1, 2]])] },
+    { ...common, method: 'f', args: [new Uint8Array(3)] },
+    { ...common, entrypoint: null, method: undefined, args: [] },
+    { ...common, body: new Uint8Array([1, 2]) },
+  ].map((call) => joinMessage(encodeValue(call, { stacks: false })))
+  let answered = 0
+  for (let i = 0; i < FRAMES; i++) {
+    const which = random(calls.length)
+    const body = change(calls[which]!, random)
+    const ctx = {
+      head: { body },
+      request: new Request('http://a.b/'),
+      send: { text: (text: string) => new Response(text) },
+    }
+    if (which === 3) {
+      const response = await runner.fetch(ctx).catch((error) => error)
+      assert(response instanceof Response || response instanceof Error, Deno.inspect(response))
+      continue
+    }
+    const answer = decodeValue(await (await runner.call(ctx)).bytes()) as [boolean, unknown]
+    assertEquals([Array.isArray(answer), typeof answer[0]], [true, 'boolean'])
+    if (answer[0]) answered++
+  }
+  assertEquals(answered > FRAMES / 200, true, `${answered} answers of ${FRAMES} calls`)
+})
+
+function toCompletion(frame: Uint8Array<ArrayBuffer>): Completion {
+  const none = new Uint8Array(0)
+  return {
+    outcome: 'answered',
+    frame,
+    log: none,
+    logDropped: 0,
+    message: '',
+    denials: [],
+    detail: 0,
+    queueUs: 1,
+    runUs: 2,
+    exits: 3,
+    reset: new MachineReset('clean', 4, 5),
+    worker: 0,
+  }
+}
