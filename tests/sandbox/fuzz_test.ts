@@ -29,8 +29,8 @@ function randomFrom(seed: number): (below: number) => number {
 
 const seeds = [
   { a: [1, 'two', null, undefined, -0, NaN], b: new Map<unknown, unknown>([[1, 2n], ['k', new Set([1])]]) },
-  [true, { list: [1, , 3], when: new Date(1), re: /a+/g, bytes: new Uint8Array([1, 2, 3]), n: -255n }],
-  [false, new AggregateError([new TypeError('x', { cause: 1 })], 'all')],
+  [true, { list: [1, , 3], when: new Date(1), re: /a+/g, bytes: new Uint8Array([1, 2, 3]), n: -255n }, 1.5],
+  [false, new AggregateError([new TypeError('x', { cause: 1 })], 'all'), 0],
   [Object(1), new Float64Array([1.5]), new DataView(new ArrayBuffer(4)), new ArrayBuffer(3)],
 ].map((value) => joinMessage(encodeValue(value, { stacks: true })))
 const TOKENS = [
@@ -184,6 +184,10 @@ function toCompletion(frame: Uint8Array<ArrayBuffer>): Completion {
     queueUs: 1,
     runUs: 2,
     exits: 3,
+    parks: 0,
+    parkedUs: 0,
+    said: 0,
+    heard: 0,
     reset: new MachineReset('clean', 4, 5),
     worker: 0,
   }
