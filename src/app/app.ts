@@ -10,6 +10,7 @@ import type { Machines, MachinesOptions } from '../isolate/machines/machines.ts'
 import type { WarmupRecorder } from '../isolate/warm/warmup_recorder.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { StaticMount } from '../static/mount.ts'
+import type { Tenants } from '../tenants/tenants.ts'
 import type { WorkerPool } from '../worker/pool.ts'
 import type { LiveReload } from './development/live_reload.ts'
 import type { Deadlines } from './deadlines.ts'
@@ -72,8 +73,12 @@ export interface App {
   /** Made when the router gets ready, ended by close. */
   pool: WorkerPool | undefined
   isolated: IsolatedRoutes
+  /** Reads the routes; the router's. */
+  getReady: () => Promise<void>
   /** Code that arrives at runtime, in the same machines; null until somebody asks for it. */
   sandbox: Sandbox | null
+  /** Sites by host; null without the option. */
+  readonly tenants: Tenants | null
   /** Writes requests down, in development and when asked to. */
   recorder: WarmupRecorder | null
   /** Opens what runs isolated routes; rejects where there can be none. */

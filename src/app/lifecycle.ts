@@ -33,6 +33,7 @@ import type { ResolvedOptions } from './options.ts'
 import { openPlainJsx } from './plain_jsx.ts'
 import { LazyRequestMetadata } from './request_metadata.ts'
 import { closeSandbox } from './router_sandbox.ts'
+import { createTenants, openTenants } from './tenants.ts'
 import { noRoutes, toRoutes } from './routes.ts'
 import { toTrustedProxy } from './trust_proxy.ts'
 import { createEngine, followViews, refreshViews, renderView } from './views.ts'
@@ -42,6 +43,7 @@ export function createApp(options: ResolvedOptions): App {
   const bus = createBus()
   const app: App = {
     options,
+    tenants: options.tenants === null ? null : createTenants(options.tenants, () => app),
     bus,
     observed: false,
     host: {
@@ -71,6 +73,7 @@ export function createApp(options: ResolvedOptions): App {
     routes: noRoutes(),
     pool: undefined,
     isolated: noIsolatedRoutes(),
+    getReady: () => prepareApp(app, false),
     sandbox: null,
     recorder: null,
     openMachines: openVirtualMachines,
@@ -103,6 +106,7 @@ export async function prepareApp(app: App, watch: boolean): Promise<void> {
     if (viewsDir !== undefined) await checkFolder('viewsDir', viewsDir)
     if (app.development) app.project = await findProject(routesDir)
     app.plainJsx ??= await openPlainJsx(routesDir)
+    await openTenants(app, watch)
     const viewDirs = viewsDir === undefined ? [] : [viewsDir]
     if (!watch || !(hotReload ?? app.development)) {
       swapRoutes(app, await loadRoutes({ routesDir, onNotice }))
@@ -170,6 +174,7 @@ export async function closeApp(app: App): Promise<void> {
   flushFaults(app.faults)
   app.plainJsx?.close()
   app.plainJsx = null
+  await app.tenants?.close()
   await closeSandbox(app)
   await closeIsolated(app)
   if (app.recorder !== null) await closeRecorder(app.recorder)

@@ -13,6 +13,8 @@ import {
   rule,
   text,
 } from '../options/rule.ts'
+import { resolveTenantsOptions, TENANTS_RULE } from '../tenants/options.ts'
+import type { ResolvedTenantsOptions, TenantFinder, TenantsOptions } from '../tenants/options.ts'
 import { POOL_RULES } from '../worker/options.ts'
 import type { WorkerPoolOptions as WorkerOptions } from '../worker/types.ts'
 
@@ -53,6 +55,8 @@ export interface RouterOptions {
   worker?: WorkerOptions | undefined
   /** The virtual machines of isolated routes; false refuses such routes with 503. */
   isolate?: IsolateRouterOptions | false | undefined
+  /** Sites of their own in virtual machines, by host: a folder of them, a file, a function, or an object of options. */
+  tenants?: string | TenantFinder | TenantsOptions | undefined
   /** Until the response is handed over; 504 when it is over, 408 while the body still comes. 0: none. Default 30 000. */
   requestTimeoutMs?: number | undefined
   /** Characters of a URL, 414 over it. Default 8192. */
@@ -84,12 +88,13 @@ export interface RouterOptions {
 /** Options with their defaults filled in. */
 export interface ResolvedOptions extends
   AllSet<
-    Omit<RouterOptions, 'viewsDir' | 'worker' | 'isolate' | 'hotReload' | 'maxOutputSize'>
+    Omit<RouterOptions, 'viewsDir' | 'worker' | 'isolate' | 'tenants' | 'hotReload' | 'maxOutputSize'>
   > {
   readonly viewsDir?: string
   readonly maxOutputSize?: number
   readonly worker?: WorkerOptions
   readonly isolate?: IsolateRouterOptions | false
+  readonly tenants: ResolvedTenantsOptions | null
   /** Undefined: decided by the environment at the first request. */
   readonly hotReload?: boolean
 }
@@ -111,6 +116,7 @@ const ROUTER_RULES: OptionRules<RouterOptions> = {
     ...object(ISOLATE_RULES),
     ...rule('an object or false', (value) => value === false || isObject(value)),
   },
+  tenants: TENANTS_RULE,
   requestTimeoutMs: milliseconds(0),
   maxUrlLength: integer(1),
   maxParamLength: integer(1),
@@ -132,22 +138,28 @@ const ROUTER_RULES: OptionRules<RouterOptions> = {
 
 const { maxOutputSize: _, ...RENDER_DEFAULTS } = LIMIT_DEFAULTS
 
+const DEFAULTS = {
+  ...RENDER_DEFAULTS,
+  routesDir: './routes',
+  requestTimeoutMs: 30_000,
+  maxUrlLength: 8192,
+  maxParamLength: 1024,
+  maxBodyBytes: 1 << 20,
+  trustProxy: false,
+  filters: {},
+  drainMs: 10_000,
+  eventQuery: false,
+} as const
+
 /**
  * Checks every option and fills in the defaults. Throws one `TypeError` or `RangeError` that names each fault: the
  * option, its value and what was wanted.
  */
 export function resolveOptions(options: RouterOptions): ResolvedOptions {
   checkOptions('make a Router', options, ROUTER_RULES)
-  return withDefaults(options, {
-    ...RENDER_DEFAULTS,
-    routesDir: './routes',
-    requestTimeoutMs: 30_000,
-    maxUrlLength: 8192,
-    maxParamLength: 1024,
-    maxBodyBytes: 1 << 20,
-    trustProxy: false,
-    filters: {},
-    drainMs: 10_000,
-    eventQuery: false,
-  })
+  const { tenants, ...given } = options
+  return {
+    ...withDefaults(given, DEFAULTS),
+    tenants: tenants === undefined ? null : resolveTenantsOptions(tenants),
+  }
 }

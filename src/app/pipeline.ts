@@ -19,6 +19,7 @@ import { allowedMethods, match } from '../router/match/match.ts'
 import { normalizePathname, pathEnd, pathnameOf, pathStart } from '../router/match/pathname.ts'
 import { BAD_ESCAPE, FOUND, type Match, NO_METHOD, TOO_LONG } from '../router/match/tree.ts'
 import { serveStatic } from '../static/serve_static.ts'
+import type { Tenant } from '../tenants/tenant.ts'
 import type { App } from './app.ts'
 import { answerReload, withReloadScript } from './development/live_reload.ts'
 import { describeMissingRoute } from './development/missing_route.ts'
@@ -39,7 +40,7 @@ export function handle(app: App, request: Request, peer: PeerInfo | undefined): 
   const own = app.liveReload === null ? null : answerReload(app.liveReload, ctx)
   if (own !== null) return own
   const start = app.observed ? performance.now() : 0
-  const result = route(app, ctx, isPlain)
+  const result = app.tenants === null ? route(app, ctx, isPlain) : routeByHost(app, ctx, isPlain)
   if (result instanceof Response) return finish(app, ctx, result, start)
   return withDeadline(app, ctx, result).then((response) => finish(app, ctx, response, start))
 }
@@ -51,14 +52,28 @@ function toResolvedContext(app: App, request: Request, peer: PeerInfo | undefine
   return new RequestContext(app.host, request, peer, request.method, url, pathname)
 }
 
-function route(app: App, ctx: RequestContext, isPlain: boolean): Awaitable<Response> {
-  if (ctx.url.length > app.options.maxUrlLength) {
-    return reject(
-      app,
-      ctx,
-      new HttpError(414, `The URL is longer than ${app.options.maxUrlLength} characters`),
-    )
+/** A tenant's request goes to its program, inside the middleware that covers everything; others to the routes. */
+function routeByHost(app: App, ctx: RequestContext, isPlain: boolean): Awaitable<Response> {
+  if (ctx.url.length > app.options.maxUrlLength) return tooLong(app, ctx)
+  const go = (tenant: Tenant | null): Awaitable<Response> => {
+    if (tenant !== null) {
+      ctx.tenant = tenant.name
+      ctx.isolated = true
+      return runChain(app, ctx, coveringAll(app), () => tenant.answer(ctx), [])
+    }
+    return app.tenants!.givesRoutes ? route(app, ctx, isPlain) : reject(app, ctx, new HttpError(404))
   }
+  try {
+    const found = app.tenants!.find(ctx)
+    if (!(found instanceof Promise)) return go(found)
+    return found.then(go, (error) => reject(app, ctx, error))
+  } catch (error) {
+    return reject(app, ctx, error)
+  }
+}
+
+function route(app: App, ctx: RequestContext, isPlain: boolean): Awaitable<Response> {
+  if (ctx.url.length > app.options.maxUrlLength) return tooLong(app, ctx)
   const path = isPlain ? ctx.pathname : normalizePathname(ctx.pathname)
   if (path === null) return reject(app, ctx, new HttpError(400, 'The path has a malformed percent escape'))
   const found = match(app.routes.tree, path, ctx.method)
@@ -75,10 +90,18 @@ function route(app: App, ctx: RequestContext, isPlain: boolean): Awaitable<Respo
   return runChain(app, ctx, scoped, () => inner(app, ctx, path, found), folderErrors(app, path))
 }
 
+function tooLong(app: App, ctx: RequestContext): Awaitable<Response> {
+  const { maxUrlLength } = app.options
+  return reject(app, ctx, new HttpError(414, `The URL is longer than ${maxUrlLength} characters`))
+}
+
 /** A request that cannot be matched still passes the middleware that covers everything. */
-function reject(app: App, ctx: RequestContext, error: HttpError): Awaitable<Response> {
-  const chain = app.middleware.filter(({ covers }) => covers === null).map(({ run }) => run)
-  return runChain(app, ctx, chain, () => answerError(app, ctx, error, []), [])
+function reject(app: App, ctx: RequestContext, error: unknown): Awaitable<Response> {
+  return runChain(app, ctx, coveringAll(app), () => answerError(app, ctx, error, []), [])
+}
+
+function coveringAll(app: App): Middleware[] {
+  return app.middleware.filter(({ covers }) => covers === null).map(({ run }) => run)
 }
 
 /** What stands inside `router.use`; in development its pages get the script that loads them again. */

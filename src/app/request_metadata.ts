@@ -65,6 +65,10 @@ export class LazyRequestMetadata implements RequestMetadata {
     return this.#response.body === null ? 0 : undefined
   }
 
+  get tenant(): string | undefined {
+    return this.#state.tenant
+  }
+
   get isolated(): boolean {
     return this.#state.isolated
   }

@@ -10,6 +10,7 @@ import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { ServeOptions } from '../server/listen.ts'
 import { createStaticMount, sortMounts } from '../static/mount.ts'
 import type { StaticSource } from '../static/options.ts'
+import type { Tenants } from '../tenants/tenants.ts'
 import type { App } from './app.ts'
 import { closeApp, createApp, prepareApp } from './lifecycle.ts'
 import type { RouterOptions } from './options.ts'
@@ -46,6 +47,7 @@ export class Router {
   /** Checks the options, all at once; touches neither disk nor network. Throws `TypeError` or `RangeError`. */
   constructor(options: RouterOptions = {}) {
     this.#app = blameCaller(Router, () => createApp(resolveOptions(options)))
+    this.#app.getReady = () => this.ready()
     this.fetch = async (request, info) => {
       await this.ready()
       return handle(this.#app, request, info)
@@ -133,7 +135,14 @@ export class Router {
    * limits of `isolate` are its defaults. Machines open with the first run, which rejects where there can be none. It ends with the router.
    */
   get sandbox(): Sandbox {
-    return sandboxOf(this.#app, () => this.ready())
+    return sandboxOf(this.#app)
+  }
+
+  /** The tenants of the option `tenants`: who there is, what each used, and how to reload one. Throws `TypeError` without that option. */
+  get tenants(): Tenants {
+    const { tenants } = this.#app
+    if (tenants !== null) return tenants
+    throw new TypeError('Cannot use tenants: the router has none, want Router({ tenants })')
   }
 
   /** Stops workers and watchers; for a router that was used through `fetch`. */

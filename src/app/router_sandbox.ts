@@ -6,17 +6,24 @@ import { toLimits } from '../sandbox/limits.ts'
 import type { App } from './app.ts'
 import { openSharedMachines } from './isolated_routes.ts'
 
-/** The app's sandbox, made at its first use; `ready` reads the routes. Machines open with its first run. */
-export function sandboxOf(app: App, ready: () => Promise<void>): Sandbox {
-  return app.sandbox ??= createSandbox(app, ready)
+/** The app's sandbox, made at its first use. Machines open with its first run. */
+export function sandboxOf(app: App): Sandbox {
+  return app.sandbox ??= createSandbox(app)
 }
 
-function createSandbox(app: App, ready: () => Promise<void>): Sandbox {
+function createSandbox(app: App): Sandbox {
   const { runtime, vms, queue, memoryBudgetMb, ...defaults } = app.options.isolate || {}
   return new Sandbox({
-    options: resolveSandboxOptions({ runtime, vms, queue, memoryBudgetMb, limits: toLimits(defaults) }),
+    options: resolveSandboxOptions({
+      runtime,
+      vms,
+      queue,
+      memoryBudgetMb,
+      limits: toLimits(defaults),
+      maxBodyBytes: app.options.maxBodyBytes,
+    }),
     open: async () => {
-      await ready()
+      await app.getReady()
       return await openSharedMachines(app)
     },
     events: new SandboxEvents(app.bus),

@@ -66,6 +66,8 @@ export class RequestState {
   params: Readonly<Record<string, string>> = NO_PARAMS
   /** The pattern that matched. */
   route: string | undefined = undefined
+  /** The tenant whose program answers. */
+  tenant: string | undefined = undefined
   /** True when the route runs in a virtual machine. */
   isolated = false
   /** True once the headers set before the response have been put on it: later ones replace. */

@@ -32,6 +32,8 @@ export interface RequestMetadata {
   /** Response body in bytes by its Content-Length, or undefined for a stream. */
   readonly responseSize: number | undefined
   readonly isolated: boolean
+  /** The tenant whose program answered. */
+  readonly tenant?: string | undefined
   /** What the handler or a middleware threw. */
   readonly error: unknown
 }
@@ -123,6 +125,25 @@ export interface SandboxMetadata {
   readonly reason?: string | undefined
 }
 
+/** Something that happened to a tenant. */
+export interface TenantMetadata {
+  /** Absent where it is the folder or file of all tenants that cannot be read. */
+  readonly tenant: string | undefined
+  /** Of the program that serves: a digest of what was saved, or what the function of tenants said. */
+  readonly version?: string | undefined
+  /** Why its newest version is refused, or its request failed. */
+  readonly error?: Error | undefined
+  /** The request that failed. */
+  readonly method?: string | undefined
+  readonly path?: string | undefined
+  /** The setting that limited a request, or the grant that a header lacked. */
+  readonly reason?: string | undefined
+  readonly limit?: number | undefined
+  readonly times?: number | undefined
+  /** What its program wrote to its console. */
+  readonly text?: string | undefined
+}
+
 /** No virtual machine can run, and what isolated routes do instead. */
 export interface UnavailableMetadata {
   /** Its message says why, and names the remedy. */
@@ -183,6 +204,14 @@ export interface LifecycleEventMap {
   'sandbox:drop': SandboxMetadata
   'sandbox:swap': SandboxMetadata
   'sandbox:refused': SandboxMetadata
+  'tenant:loaded': TenantMetadata
+  'tenant:swap': TenantMetadata
+  'tenant:refused': TenantMetadata
+  'tenant:removed': TenantMetadata
+  'tenant:limited': TenantMetadata
+  'tenant:failed': TenantMetadata
+  'tenant:denied': TenantMetadata
+  'tenant:log': TenantMetadata
   'session:invalid': RefusalMetadata
   'csrf:rule-error': RefusalMetadata
   'auth:failed': RefusalMetadata
@@ -255,6 +284,14 @@ export const LIFECYCLE_KINDS: readonly LifecycleKind[] = Object.freeze(
     'sandbox:drop',
     'sandbox:swap',
     'sandbox:refused',
+    'tenant:loaded',
+    'tenant:swap',
+    'tenant:refused',
+    'tenant:removed',
+    'tenant:limited',
+    'tenant:failed',
+    'tenant:denied',
+    'tenant:log',
     'session:invalid',
     'csrf:rule-error',
     'auth:failed',

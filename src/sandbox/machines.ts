@@ -1,8 +1,7 @@
 /** The machines of a sandbox: one runner for each set of limits that is asked for, and the programs that have a snapshot of their own. */
 import type { Awaitable } from '../context/types.ts'
 import type { BootedProgram, Machines } from '../isolate/machines/machines.ts'
-import type { Completion } from '../isolate/machines/completion.ts'
-import type { HostChannel } from '../isolate/machines/host_channel.ts'
+import type { Completion, SubmitOptions } from '../isolate/machines/completion.ts'
 import type { Program, ProgramOptions } from '../isolate/plan/program.ts'
 import { planRunner, type RunnerKind } from './runner.ts'
 
@@ -48,18 +47,13 @@ export class SandboxMachines {
     return { plan, booted: await machines.boot(plan), machines }
   }
 
-  /**
-   * Runs a frame; as {@linkcode Machines.submit}. `flow`: runs of one number are served in turn with those of others. `channel`: the
-   * host's side of what the program says.
-   */
+  /** Runs a frame; as {@linkcode Machines.submit}. */
   submit(
     { booted, machines }: Running,
     frame: Uint8Array<ArrayBuffer>,
-    timeoutMs: number,
-    flow: number,
-    channel?: HostChannel | undefined,
+    options: Pick<SubmitOptions, 'timeoutMs' | 'flow' | 'weight' | 'channel'>,
   ): Awaitable<Completion> {
-    return machines.submit(booted, frame, { timeoutMs, flow, channel })
+    return machines.submit(booted, frame, options)
   }
 
   /** Ends a program after its runs. */

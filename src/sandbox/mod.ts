@@ -8,7 +8,7 @@ export type { SandboxOptions } from './options.ts'
 export type { SandboxLimits } from './limits.ts'
 export type { ModuleSource, SandboxCode } from './code.ts'
 export type { SandboxLoader } from './programs.ts'
-export type { CallOptions, Entrypoint, EntrypointOptions, SandboxWorker } from './worker.ts'
+export type { CallOptions, Entrypoint, EntrypointOptions, RunReport, SandboxWorker } from './worker.ts'
 export {
   CallsError,
   CrashError,

@@ -6,7 +6,7 @@ import {
   MACHINE_RULES,
 } from '../isolate/plan/options.ts'
 import { checkOptions } from '../options/check.ts'
-import { integer, object, type OptionRules } from '../options/rule.ts'
+import { integer, object, type OptionRule, type OptionRules } from '../options/rule.ts'
 import { SANDBOX_LIMIT_RULES, type SandboxLimits } from './limits.ts'
 import type { AllSet } from '../options/resolve.ts'
 
@@ -49,6 +49,9 @@ const RULES: OptionRules<SandboxOptions> = {
   codeMb: integer(1),
   promoted: integer(1),
 }
+
+/** What the weight of a program must be; `native/pool/src/queue/flows.rs` has the most. */
+export const WEIGHT_RULE: OptionRule = integer(1, 16)
 
 /** Checks the options and fills in the defaults. Throws `TypeError` or `RangeError` that says what is wrong. */
 export function resolveSandboxOptions(

@@ -121,7 +121,8 @@ export class Programs {
       this.#slots.set(name, known)
       const isNew = version !== undefined && version !== known.current.version &&
         version !== known.next?.version
-      if (isNew) this.#swap(known, this.make(name, loader, version))
+      // The same flow: who swaps often is still one among others.
+      if (isNew) this.#swap(known, { ...this.make(name, loader, version), flow: known.current.flow })
       return known
     }
     const slot: Slot = { current: this.make(name, loader, version), next: null, settled: Promise.resolve() }
@@ -133,6 +134,15 @@ export class Programs {
   /** The name's program as it is; undefined for one that was forgotten. */
   current(name: string): Version | undefined {
     return this.#slots.get(name)?.current
+  }
+
+  /** Forgets a name; its calls under way end as they are. */
+  drop(name: string): void {
+    const slot = this.#slots.get(name)
+    if (slot === undefined) return
+    this.#slots.delete(name)
+    slot.next = null
+    this.#end(slot.current)
   }
 
   /** The code of a version, asked for once. A loader that fails is asked again by the next call. */

@@ -16,6 +16,8 @@ export interface Run {
   readonly frame: Uint8Array<ArrayBuffer>
   /** Runs of one number are served in turn with those of others. */
   readonly flow: number
+  /** Turns of its flow for each turn of one of weight 1. */
+  readonly weight: number
   /** Name of the program, where it has one. */
   readonly name: string | undefined
   /** It has a snapshot of its own. */
@@ -35,12 +37,17 @@ export async function perform(
   machines: SandboxMachines,
   events: SandboxEvents,
   queue: number,
-  { running, limits, frame, flow, name, warm, channel }: Run,
+  { running, limits, frame, flow, weight, name, warm, channel }: Run,
 ): Promise<Done> {
   const { options } = limits
   let completion: Completion
   try {
-    completion = await machines.submit(running, frame, options.timeoutMs, flow, channel)
+    completion = await machines.submit(running, frame, {
+      timeoutMs: options.timeoutMs,
+      flow,
+      weight,
+      channel,
+    })
   } catch (error) {
     if (error instanceof QueueFullError) {
       events.tell('sandbox:rejected', { name, runtime: options.runtime, limit: queue })

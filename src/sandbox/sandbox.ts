@@ -21,7 +21,13 @@ import { SandboxEvents } from './events.ts'
 import { KnownLimits, type ResolvedLimits, resolveLimits, type SandboxLimits } from './limits.ts'
 import { SandboxMachines } from './machines.ts'
 import type { Call, FetchCall } from './message.ts'
-import { type ResolvedSandboxOptions, resolveSandboxOptions, type SandboxOptions } from './options.ts'
+import { checkOption } from '../options/check.ts'
+import {
+  type ResolvedSandboxOptions,
+  resolveSandboxOptions,
+  type SandboxOptions,
+  WEIGHT_RULE,
+} from './options.ts'
 import { type LoadedCode, Programs, type SandboxLoader, type Version } from './programs.ts'
 import { toCallFrame, toFetchFrame, toPlainFetchFrame } from './runner.ts'
 import { type Done, perform, type Run } from './runs.ts'
@@ -144,7 +150,11 @@ export class Sandbox implements AsyncDisposable {
     const code = checkText(text, language)
     const call = { program: code.program, entrypoint, method: undefined, args, env: {}, props: undefined }
     return await this.#count(async () => {
-      const done = await this.#runOnce({ code, limits }, toCallFrame(call), 0, undefined)
+      const done = await this.#runOnce({ code, limits }, toCallFrame(call), {
+        flow: 0,
+        weight: 1,
+        name: undefined,
+      })
       const { completion, remains } = done
       return takeValue(limits, completion, remains)
     })
@@ -169,6 +179,11 @@ export class Sandbox implements AsyncDisposable {
     const { settled } = this.#programs.find(name, load, version)
     const current = () => this.#programs.current(name) ?? this.#programs.find(name, load, version).current
     return new SandboxWorker(this.#asks(current, () => settled))
+  }
+
+  /** Forgets the program of a name, after the calls under way; the next `get` asks its loader. */
+  drop(name: string): void {
+    this.#programs.drop(name)
   }
 
   /** Calls `listener` for events of this sandbox: `sandbox:timeout`, or `sandbox:*`. Gives what ends that. */
@@ -235,6 +250,7 @@ export class Sandbox implements AsyncDisposable {
         version,
         { ...loaded, limits },
         (code) => toCallFrame({ ...call, program: code?.program, env: code?.env }),
+        options,
         counts,
       )
       return takeValue(limits, completion, remains).value
@@ -262,6 +278,7 @@ export class Sandbox implements AsyncDisposable {
           code === null && isPlain
             ? toPlainFetchFrame(request, body)
             : toFetchFrame(request, { ...call, program: code?.program, env: code?.env, body }),
+        options,
         true,
       )
       return takeResponse(limits, completion, remains)
@@ -273,6 +290,19 @@ export class Sandbox implements AsyncDisposable {
     version: Version,
     loaded: LoadedCode,
     toFrame: (code: CheckedCode | null) => Uint8Array<ArrayBuffer>,
+    options: CallOptions,
+    counts: boolean,
+  ): Promise<Done> {
+    const done = await this.#place(version, loaded, toFrame, checkWeight(options), counts)
+    options.onRun?.(done.remains)
+    return done
+  }
+
+  async #place(
+    version: Version,
+    loaded: LoadedCode,
+    toFrame: (code: CheckedCode | null) => Uint8Array<ArrayBuffer>,
+    weight: number,
     counts: boolean,
   ): Promise<Done> {
     const { flow, name } = version
@@ -280,28 +310,27 @@ export class Sandbox implements AsyncDisposable {
     if (running !== null) {
       try {
         const { limits } = loaded
-        return await this.#run({ running, limits, frame: toFrame(null), flow, name, warm: true })
+        return await this.#run({ running, limits, frame: toFrame(null), flow, weight, name, warm: true })
       } catch (error) {
         // Dropped, or swapped, between the look at it and now.
         if (!isClosed(error) || this.#closing !== null) throw error
         this.#programs.lose(version, running)
       }
     }
-    return await this.#runOnce(loaded, toFrame(loaded.code), flow, name)
+    return await this.#runOnce(loaded, toFrame(loaded.code), { flow, weight, name })
   }
 
   async #runOnce(
     { code, limits }: Pick<LoadedCode, 'code' | 'limits'>,
     frame: Uint8Array<ArrayBuffer>,
-    flow: number,
-    name: string | undefined,
+    whose: Pick<Run, 'flow' | 'weight' | 'name'>,
   ): Promise<Done> {
     if (this.#closing !== null) throw new SandboxError('The sandbox is closed')
     const kind = { options: limits.options, typed: code.typed }
     for (let tries = 0;; tries++) {
       const running = await this.#machines.runner(kind)
       try {
-        return await this.#run({ running, limits, frame, flow, name, warm: false })
+        return await this.#run({ running, limits, frame, ...whose, warm: false })
       } catch (error) {
         // Runners of other limits pushed it out, or a router's machines were opened anew.
         if (!isClosed(error) || this.#closing !== null || tries > 2) throw error
@@ -327,6 +356,11 @@ export class Sandbox implements AsyncDisposable {
 
 function isClosed(error: unknown): boolean {
   return error instanceof SandboxError && error.cause instanceof ClosedError
+}
+
+function checkWeight({ weight }: CallOptions): number {
+  if (weight !== undefined) checkOption('call a program', 'weight', weight, WEIGHT_RULE)
+  return weight ?? 1
 }
 
 function withTimeout(limits: ResolvedLimits, { timeoutMs }: CallOptions): ResolvedLimits {

@@ -1,4 +1,5 @@
 /** A program as the application holds it. */
+import type { RunStats } from './errors.ts'
 import type { Call, FetchCall } from './message.ts'
 
 /** What a program is asked through; `Sandbox` gives it. */
@@ -13,10 +14,21 @@ export interface Asks {
   ready(): Promise<void>
 }
 
+/** What a run left behind. */
+export interface RunReport {
+  /** What the program wrote to its console. */
+  readonly logs: string
+  readonly stats: RunStats
+}
+
 /** How one call runs. */
 export interface CallOptions {
   /** Milliseconds; default: the program's. */
   readonly timeoutMs?: number | undefined
+  /** Turns in the queue for each turn of a program of weight 1, 1 to 16. Default 1. */
+  readonly weight?: number | undefined
+  /** Called once the program ran, whatever came of it, before the call resolves. */
+  readonly onRun?: ((report: RunReport) => void) | undefined
 }
 
 /** How an entry point is asked. */

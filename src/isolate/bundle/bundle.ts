@@ -114,12 +114,40 @@ export async function bundleProgram(input: BundleInput): Promise<Bundle> {
   return await build(input.runtime, toEntry(input), modules, input.files)
 }
 
-/** `files` as {@link resolverPlugin} takes it; `routes`: the route files. */
+/** A module with all that it imports, for what loads modules by itself; what there is of a guest in it is its own. */
+export interface ModuleInput {
+  readonly runtime: IsolateRuntime
+  /** A folder whose project's files, and packages, may be in the bundle. */
+  readonly root: string
+  /** Absolute path. */
+  readonly file: string
+}
+
+/** Bundles one module: its exports are those of the bundle, `default` among them. Throws as {@link bundleProgram} does. */
+export async function bundleModule({ runtime, root, file }: ModuleInput): Promise<Bundle> {
+  const containment = await containIn(root)
+  const refusal = await refusalOf(containment, file)
+  if (refusal !== null) throw new ProgramError(`module: ${refusal}`, { file, line: 1, column: 1 })
+  if (runtime === 'core') containment.packages.add(await Deno.realPath(SUBSTITUTE_FOLDER))
+  const options = await readCompilerOptions(root, containment.project)
+  const name = JSON.stringify(file)
+  const entry = `export * from ${name}
+import * as module from ${name}
+export default module.default
+`
+  // Bundled by itself: Mayfly's own may lie outside of the project.
+  const guest = await bundleOwn(runtime, `export * from ${toGuestImport('standalone.ts')}`)
+  const text = new TextDecoder().decode(guest.code)
+  return await build(runtime, entry, { runtime, containment, options }, [file], text)
+}
+
+/** `files` as {@link resolverPlugin} takes it; `routes`: the route files; `guest`: the text of the guest's file, where the bundle holds it. */
 async function build(
   runtime: IsolateRuntime,
   entry: string,
   files: FileModules | null,
   routes: readonly string[],
+  guest: string | null = null,
 ): Promise<Bundle> {
   const reasons = new Map<string, string>()
   const run = (more: Readonly<Record<string, unknown>>) =>
@@ -127,7 +155,7 @@ async function build(
       'bundle isolated handlers',
       {
         entryPoints: [ENTRY],
-        plugins: [resolverPlugin(entry, `./${RUNTIME_FILE}`, runtime, files, reasons)],
+        plugins: [resolverPlugin(entry, `./${RUNTIME_FILE}`, runtime, files, reasons, guest)],
         bundle: true,
         write: false,
         metafile: true,

@@ -41,6 +41,8 @@ const SCOPE_NAMESPACE = 'scope'
 /** `node:module` with a `createRequire` that knows the bundle. */
 const NODE_MODULE_NAMESPACE = 'node-module'
 
+/** The guest's file as a module of the bundle. */
+const GUEST_NAMESPACE = 'guest'
 const FACADE_NAMESPACE = 'facade'
 /** What `guest/facade.ts` exports, types left out; a test compares them. */
 export const FACADE_NAMES: readonly string[] = ['HttpError']
@@ -48,7 +50,7 @@ export const FACADE_NAMES: readonly string[] = ['HttpError']
 const OWN_ENTRY = new URL('../../../mod.ts', import.meta.url).href
 /**
  * A plugin that resolves as Deno does; `entry` is the text of the entry module, and `runtime` how the guest's file is imported, which
- * stays a file of its own. `kind` is what runs it. `files` says how files are taken in; null is for Mayfly's own modules, which esbuild reads.
+ * stays a file of its own unless `guest` is its text. `kind` is what runs it. `files` says how files are taken in; null is for Mayfly's own modules, which esbuild reads.
  * `reasons` gets why a specifier was left to esbuild, which knows whether a `try` catches it.
  */
 export function resolverPlugin(
@@ -57,6 +59,7 @@ export function resolverPlugin(
   kind: IsolateRuntime,
   files: FileModules | null,
   reasons: Map<string, string>,
+  guest: string | null = null,
 ): { name: string; setup(build: PluginBuild): void } {
   const containment = files === null ? null : files.containment
   const remote: RemoteModules = { modules: new Map(), redirects: new Map() }
@@ -65,7 +68,11 @@ export function resolverPlugin(
     setup(build) {
       build.onResolve({ filter: /.*/ }, async (args) => {
         try {
-          if (args.path === runtime && isOwn(args)) return { path: runtime, external: true }
+          if (args.path === runtime && isOwn(args)) {
+            return guest === null
+              ? { path: runtime, external: true }
+              : { path: runtime, namespace: GUEST_NAMESPACE }
+          }
           if (args.pluginData === AS_ESBUILD) return undefined
           const result = await resolveArguments({ kind, remote, containment }, args) ??
             await resolveOptional(build, args)
@@ -89,6 +96,10 @@ export function resolverPlugin(
       })
       if (files !== null) loadFiles(build, files)
       build.onLoad({ filter: /.*/, namespace: ENTRY_NAMESPACE }, () => ({ contents: entry, loader: 'js' }))
+      build.onLoad({ filter: /.*/, namespace: GUEST_NAMESPACE }, () => ({
+        contents: guest!,
+        loader: 'js',
+      }))
       build.onLoad({ filter: /.*/, namespace: FACADE_NAMESPACE }, () => ({
         contents: `export { ${FACADE_NAMES.join(', ')} } from ${JSON.stringify(runtime)}`,
         loader: 'js',

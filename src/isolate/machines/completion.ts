@@ -86,6 +86,8 @@ export interface SubmitOptions {
    * whose requests are slow leaves a worker to the others.
    */
   readonly flow?: number
+  /** Turns that its flow has for each turn of one of weight 1, 1 to 16; default 1. */
+  readonly weight?: number
   /** The host's side of what the program says; without it a program that says something misbehaves. */
   readonly channel?: HostChannel | undefined
   /** Compare the machine with its snapshot afterwards, byte for byte; a difference is the outcome `failed`. Slow. */
