@@ -129,8 +129,10 @@ export function resolveSettings(
     )
   }
   const layers = [defaults, group === undefined ? {} : groups[group]!, settings]
-  const last = <K extends keyof TenantDefaults>(name: K): TenantDefaults[K] =>
-    layers.findLast((layer) => layer[name] !== undefined)?.[name]
+  const last = <K extends keyof TenantDefaults>(name: K): TenantDefaults[K] | undefined => {
+    for (const layer of layers.toReversed()) if (layer[name] !== undefined) return layer[name]
+    return undefined
+  }
   return {
     group,
     env: Object.assign({}, ...layers.map(({ env }) => env)),

@@ -1,6 +1,6 @@
 /** Watches tenants: which of them were saved, and whether settings were. */
 import { basename, dirname, resolve } from '@std/path'
-import { closeDebounce, createDebounce, type Debounce, push } from '../router/reload/debounce.ts'
+import { closeDebounce, createDebounce, push } from '../router/reload/debounce.ts'
 import {
   closeFolderWatch,
   createFolderWatch,
@@ -34,34 +34,29 @@ export function watchTenants(from: string, options: WatchOptions): TenantsWatch 
   const { onFailure } = options
   const root = realPathOf(isFileOfTenants(from) ? dirname(resolve(from)) : resolve(from))
   const file = isFileOfTenants(from) ? resolve(root, basename(from)) : null
-  let debounce: Debounce
+  const debounce = createDebounce(DEBOUNCE_MS, (paths) => follow(paths))
   const onPaths = (paths: readonly string[]) => push(debounce, paths.length === 0 ? [EVERYTHING] : paths)
   const deep = createFolderWatch({ recursive: true, onPaths, onFailure })
   const flat = createFolderWatch({ recursive: false, onPaths, onFailure })
-  const follow = () => {
+  const watchFolderOfEach = () => {
     if (file !== null) watchFolders(deep, new Set([...options.folders()].map(([, folder]) => folder)))
   }
-  debounce = createDebounce(DEBOUNCE_MS, async (paths) => {
-    const names = new Set<string>()
-    let settings = paths.has(EVERYTHING)
+  const follow = async (paths: ReadonlySet<string>) => {
     const folders = [...options.folders()]
-    for (const path of paths) {
-      const owners = folders.filter(([, folder]) => path.startsWith(`${folder}/`))
-      for (const [name, folder] of owners) {
-        names.add(name)
-        if (file === null && path === `${folder}/${SETTINGS_FILE}`) settings = true
-      }
-      if (file === null ? owners.length === 0 : path === file || path === root) settings = true
-    }
-    if (paths.has(EVERYTHING)) { for (const [name] of folders) names.add(name) }
-    // Limits and `env` of all may stand in the file.
-    if (file !== null && settings) { for (const [name] of folders) names.add(name) }
-    if (names.size === 0 && !settings) return
-    await options.onSave(names, settings)
-    if (settings) follow()
-  })
-  watchAll(deep, flat, root, file)
-  follow()
+    const all = paths.has(EVERYTHING)
+    // Limits and `env` of every tenant may stand in the file.
+    const settings = all || [...paths].some((path) => isSettings(path, root, file, folders))
+    const names = all || (settings && file !== null)
+      ? folders.map(([name]) => name)
+      : folders.filter(([, folder]) => [...paths].some((path) => path.startsWith(`${folder}/`))).map((
+        [name],
+      ) => name)
+    if (names.length === 0 && !settings) return
+    await options.onSave(new Set(names), settings)
+    if (settings) watchFolderOfEach()
+  }
+  watchFolders(file === null ? deep : flat, [root])
+  watchFolderOfEach()
   return {
     async close() {
       await closeDebounce(debounce)
@@ -70,8 +65,16 @@ export function watchTenants(from: string, options: WatchOptions): TenantsWatch 
   }
 }
 
-function watchAll(deep: FolderWatch, flat: FolderWatch, root: string, file: string | null): void {
-  watchFolders(file === null ? deep : flat, [root])
+/** Whether who there is, or what they set, may have changed with a path. */
+function isSettings(
+  path: string,
+  root: string,
+  file: string | null,
+  folders: readonly (readonly [name: string, folder: string])[],
+): boolean {
+  if (file !== null) return path === file || path === root
+  const owner = folders.find(([, folder]) => path.startsWith(`${folder}/`))
+  return owner === undefined || path === `${owner[1]}/${SETTINGS_FILE}`
 }
 
 function realPathOf(path: string): string {

@@ -23,6 +23,7 @@ const TABLES = [
   ['src/app/options.ts', 'RouterOptions', ''],
   ['src/worker/types.ts', 'WorkerPoolOptions', 'worker.'],
   ['src/app/options.ts', 'IsolateRouterOptions', 'isolate.'],
+  ['src/tenants/options.ts', 'TenantsOptions', 'tenants.'],
   ['src/dve/limits.ts', 'EngineLimits', ''],
   ['src/server/listen.ts', 'ServeOptions', ''],
 ] as const
@@ -34,7 +35,7 @@ Deno.test('docs/options.md names every option with its default', async () => {
   let count = 0
   for (const [path, interfaceName, prefix] of TABLES) {
     for (const { name, words } of await readOptions(path, interfaceName)) {
-      if (prefix === '' && (name === 'worker' || name === 'isolate')) continue
+      if (prefix === '' && ['worker', 'isolate', 'tenants'].includes(name)) continue
       count++
       const row = rows.find((line) => line.split('|')[1]!.includes(`\`${prefix}${name}\``))
       if (row === undefined) missing.push(`${prefix}${name}`)

@@ -69,6 +69,8 @@ pub const SAID: u32 = u32::MAX;
 pub const KEEP: u32 = 1;
 /// A flag of a submission: compare the machine with its snapshot afterwards.
 pub const CHECK: u32 = 2;
+/// Four bits of a submission's flags from this one on: the weight of its flow, less 1.
+pub const WEIGHT_SHIFT: u32 = 4;
 /// A submission's flags from this bit on: its flow. Requests of a program that bear the same number are one flow, and flows are
 /// served in turn.
 pub const FLOW_SHIFT: u32 = 8;
@@ -301,6 +303,7 @@ pub fn describe(pointers: Pointers) -> String {
     let _ = writeln!(text, "outcome said = {SAID}");
     let _ = writeln!(text, "flag keep = {KEEP}");
     let _ = writeln!(text, "flag check = {CHECK}");
+    let _ = writeln!(text, "flag weight << {WEIGHT_SHIFT}");
     let _ = writeln!(text, "flag flow << {FLOW_SHIFT}");
     let _ = writeln!(text, "spec version = {}", crate::spec::VERSION);
     for (name, tag) in crate::spec::TAGS {

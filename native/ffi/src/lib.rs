@@ -31,7 +31,7 @@ use mayfly_pool::{Parking, WarmupRequest, time_request};
 use mayfly_wire::{HEAD_BYTES, MESSAGE_LIMITS};
 
 use abi::{Fault, Status, bytes_in, bytes_out, count, exports, fault};
-use layout::{CHECK, Completion, FLOW_SHIFT, KEEP, Part, Pointers, Reset};
+use layout::{CHECK, Completion, FLOW_SHIFT, KEEP, Part, Pointers, Reset, WEIGHT_SHIFT};
 use members::Member;
 use pool::{Request, Sizes};
 use program::BootedProgram;
@@ -359,9 +359,10 @@ const HEARD_MIN: usize = HEAD_BYTES + MESSAGE_LIMITS.header as usize + MESSAGE_L
 
 fn request(program: i32, frame: &[u8], timeout_us: u32, flags: u32) -> Result<Request<'_>, Fault> {
     let flow = flags >> FLOW_SHIFT;
-    if flags & !(KEEP | CHECK) != flow << FLOW_SHIFT {
+    let weight = flags >> WEIGHT_SHIFT & 0xf;
+    if flags & !(KEEP | CHECK) != flow << FLOW_SHIFT | weight << WEIGHT_SHIFT {
         let text = format!(
-            "submit a request: flags {flags:#x}, want bits 0 and 1 or none, and a flow from bit {FLOW_SHIFT} on"
+            "submit a request: flags {flags:#x}, want bits 0 and 1 or none, a weight less 1 from bit {WEIGHT_SHIFT} and a flow from bit {FLOW_SHIFT} on"
         );
         return Err(fault(Status::BadArgument, text));
     }
@@ -370,6 +371,7 @@ fn request(program: i32, frame: &[u8], timeout_us: u32, flags: u32) -> Result<Re
         program: PROGRAMS.get(program)?.program()?,
         frame,
         flow,
+        weight: weight + 1,
         timeout: Duration::from_micros(timeout_us.into()),
         keep: flags & KEEP != 0,
         check: flags & CHECK != 0,

@@ -95,6 +95,7 @@ impl TicketPool {
             id: u64::from(ticket.unsigned_abs()),
             program: request.program,
             flow: request.flow,
+            weight: request.weight,
             frame: request.frame.to_vec(),
             timeout_ns: u64::try_from(request.timeout.as_nanos()).unwrap_or(u64::MAX),
             keep: request.keep,
@@ -271,6 +272,8 @@ pub struct Request<'a> {
     pub frame: &'a [u8],
     /// Its flow, among those of the program.
     pub flow: u32,
+    /// The weight of the flow, from 1.
+    pub weight: u32,
     /// How long it may run.
     pub timeout: Duration,
     /// Keep the program's state.

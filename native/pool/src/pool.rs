@@ -55,6 +55,7 @@ impl Pool {
     pub fn submit(&self, job: Job) -> Result<(), (Job, Refused)> {
         let result = self.shared.queue.submit(
             (job.program.id(), job.flow),
+            job.weight,
             Timed {
                 job,
                 submitted: monotonic_ns(),

@@ -196,8 +196,8 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a job to a flow. What nobody fetched counts as well, so a host that stops fetching stops submitting.
-    pub fn submit(&self, flow: FlowId, job: J) -> Result<(), (J, Refused)> {
+    /// Adds a job to a flow, which has that weight from now on. What nobody fetched counts as well, so a host that stops fetching stops submitting.
+    pub fn submit(&self, flow: FlowId, weight: u32, job: J) -> Result<(), (J, Refused)> {
         let mut state = self.lock();
         if state.closed {
             return Err((job, Refused::Closed));
@@ -215,7 +215,7 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
         {
             return Err((job, Refused::Full));
         }
-        if let Err(job) = state.jobs.add(flow, job, unfetched, monotonic_ns()) {
+        if let Err(job) = state.jobs.add(flow, weight, job, unfetched, monotonic_ns()) {
             return Err((job, Refused::Full));
         }
         self.arrived.fetch_add(1, Ordering::Release);

@@ -55,6 +55,9 @@ export const SPEC_VERSION = 4
 /** Flag of a submission: compare the machine with its snapshot afterwards. */
 export const CHECK = 2
 
+/** Four bits of a submission's flags from this one on: the weight of its flow, less 1. */
+export const WEIGHT_SHIFT = 4
+
 /** A submission's flags from this bit on: its flow. */
 export const FLOW_SHIFT = 8
 
@@ -135,6 +138,7 @@ export function describeAbi(): string {
     `outcome said = ${SAID}`,
     `flag keep = ${KEEP}`,
     `flag check = ${CHECK}`,
+    `flag weight << ${WEIGHT_SHIFT}`,
     `flag flow << ${FLOW_SHIFT}`,
     `spec version = ${SPEC_VERSION}`,
   )

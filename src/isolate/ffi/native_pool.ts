@@ -12,6 +12,7 @@ import {
   OUTCOMES,
   PARTS,
   SAID,
+  WEIGHT_SHIFT,
 } from './layout.ts'
 import type { NativeLibrary } from './library.ts'
 import { type BusyPoll, createBusyPoll, noteAnswer, noteLate, shouldBusyPoll } from './busy_poll.ts'
@@ -209,14 +210,15 @@ export class NativePool {
   submit(
     program: NativeProgram,
     frame: Uint8Array<ArrayBuffer>,
-    { timeoutMs, keep = false, flow = 0, check = false, channel }: SubmitOptions,
+    { timeoutMs, keep = false, flow = 0, weight = 1, check = false, channel }: SubmitOptions,
   ): Awaitable<Completion> {
     this.#checkOpen()
     const timeoutUs = Math.ceil(timeoutMs * 1000)
     if (!(timeoutUs >= 1 && timeoutUs <= 0xffffffff)) {
       throw new RangeError(`Cannot submit a request: timeout of ${timeoutMs} ms, want 0.001 to 4294967`)
     }
-    const flags = (keep ? KEEP : 0) + (check ? CHECK : 0) + flow * 2 ** FLOW_SHIFT
+    const flags = (keep ? KEEP : 0) + (check ? CHECK : 0) + (weight - 1) * 2 ** WEIGHT_SHIFT +
+      flow * 2 ** FLOW_SHIFT
     const { handle } = program
     if (channel !== undefined) return this.#open(program, frame, timeoutUs, flags, channel)
     // A wait that has not come back yet fills the records.

@@ -131,6 +131,7 @@ fn pooled(program: &Arc<Program>) -> Result<f64, Box<dyn Error>> {
         id,
         program: program.clone(),
         flow: 0,
+        weight: 1,
         frame: frame("hello"),
         timeout_ns: TIMEOUT_NS,
         keep: false,

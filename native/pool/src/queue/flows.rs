@@ -5,6 +5,7 @@
 //! b: 6 8
 //! c: 7
 //! ```
+//! - A job brings its flow's weight, and a flow of weight `w` has `w` turns in a row: in the drawing `a` of weight 2 is served 1 2 6 7 3 4 8 5.
 //! - A flow whose requests are slow may not hold every worker while others are about: one that held them all for a time `t` does
 //!   not do so again for [`FORGET`] `t`, so at most one moment in that many is lost to others, and their 99th percentile does not
 //!   see it. A flow that is alone, or whose requests are brief, may hold them all.
@@ -24,6 +25,8 @@ pub(crate) const FORGET: u64 = 200;
 pub(crate) const SHARE: usize = 4;
 /// A flow is about for so long after its last job came, in nanoseconds.
 pub(crate) const ABOUT: u64 = 10_000_000_000;
+/// Turns in a row that a flow may have.
+pub(crate) const HEAVIEST: u32 = 16;
 /// Flows that are kept before those of long ago are looked for.
 const FLOWS_KEPT: usize = 64;
 
@@ -33,6 +36,10 @@ struct Flow<J> {
     /// Parked requests that go on, by the worker that has their machines.
     parked: BTreeMap<usize, VecDeque<u64>>,
     running: usize,
+    /// Turns in a row, as its last job said.
+    weight: u32,
+    /// Those of them that it has had.
+    turns: u32,
     /// When its last job came.
     came: u64,
     slow_until: u64,
@@ -80,8 +87,9 @@ impl<J> Flows<J> {
         self.workers.iter().flatten().count()
     }
 
-    /// Adds a job, or gives it back for want of a place. `lost` places are taken by something else.
-    pub fn add(&mut self, id: FlowId, job: J, lost: usize, now: u64) -> Result<(), J> {
+    /// Adds a job, or gives it back for want of a place. `weight` is its flow's from now on, 1 to [`HEAVIEST`]; `lost` places are taken
+    /// by something else.
+    pub fn add(&mut self, id: FlowId, weight: u32, job: J, lost: usize, now: u64) -> Result<(), J> {
         let free = self.capacity.saturating_sub(self.waiting + lost);
         let own = self.flows.get(&id).map_or(0, |flow| flow.jobs.len());
         if free == 0 || own >= SHARE * free && self.has_rivals(id, now) {
@@ -96,6 +104,7 @@ impl<J> Flows<J> {
             self.turn.push_back(id);
         }
         flow.came = now;
+        flow.weight = weight.clamp(1, HEAVIEST);
         flow.jobs.push_back(job);
         self.waiting += 1;
         Ok(())
@@ -134,8 +143,16 @@ impl<J> Flows<J> {
                 Next::Job(flow.jobs.pop_front()?)
             }
         };
+        flow.turns += 1;
+        let goes_on = flow.turns < flow.weight;
+        if !flow.has_turn() || !goes_on {
+            flow.turns = 0;
+        }
         if flow.has_turn() {
-            self.turn.push_back(id);
+            match goes_on {
+                true => self.turn.push_front(id),
+                false => self.turn.push_back(id),
+            }
         }
         flow.running += 1;
         self.workers[worker] = Some((id, now));
@@ -196,6 +213,8 @@ impl<J> Flow<J> {
             jobs: VecDeque::new(),
             parked: BTreeMap::new(),
             running: 0,
+            weight: 1,
+            turns: 0,
             came: now,
             slow_until: 0,
         }
@@ -252,9 +271,34 @@ mod tests {
     fn lines_are_served_in_turn_and_each_in_its_order() {
         let mut flows = Flows::new(1, 100);
         for (id, job) in [(A, 1), (A, 2), (A, 3), (A, 4), (A, 5), (B, 6), (C, 7), (B, 8)] {
-            flows.add(id, job, 0, 0).unwrap();
+            flows.add(id, 1, job, 0, 0).unwrap();
         }
         assert_eq!(order(&mut flows, 0, 0), [1, 6, 7, 2, 8, 3, 4, 5]);
+    }
+
+    #[test]
+    fn a_heavy_line_has_as_many_turns_in_a_row_as_it_weighs() {
+        let mut flows = Flows::new(1, 100);
+        for job in 0..6 {
+            flows.add(A, 3, job, 0, 0).unwrap();
+            flows.add(B, 1, 100 + job, 0, 0).unwrap();
+        }
+        assert_eq!(
+            order(&mut flows, 0, 0),
+            [0, 1, 2, 100, 3, 4, 5, 101, 102, 103, 104, 105]
+        );
+        // Turns that it had no jobs for are lost, and no weight is above the heaviest or below 1.
+        flows.add(A, 3, 0, 0, 0).unwrap();
+        assert_eq!(order(&mut flows, 0, 0), [0]);
+        for job in 0..20 {
+            flows.add(A, u32::MAX, job, 0, 0).unwrap();
+            flows.add(B, 0, 100 + job, 0, 0).unwrap();
+        }
+        assert_eq!(order(&mut flows, 0, 0)[..18], {
+            let mut wanted: Vec<u32> = (0..HEAVIEST).collect();
+            wanted.extend([100, 16]);
+            wanted
+        });
     }
 
     #[test]
@@ -262,9 +306,9 @@ mod tests {
         let mut flows = Flows::new(2, 100);
         let mut now = 0;
         for job in 0..100 {
-            flows.add(A, job, 0, now).unwrap();
+            flows.add(A, 1, job, 0, now).unwrap();
         }
-        assert_eq!(flows.add(A, 100, 0, now), Err(100));
+        assert_eq!(flows.add(A, 1, 100, 0, now), Err(100));
         for _ in 0..10 {
             assert!(next(&mut flows, 0, false, now).is_some() && next(&mut flows, 1, false, now).is_some());
             now += 5 * BRIEF;
@@ -276,31 +320,31 @@ mod tests {
     #[test]
     fn a_flood_leaves_places_to_others() {
         let mut flows = Flows::new(2, 100);
-        flows.add(B, 0, 0, 0).unwrap();
-        let taken = (0..200).filter(|job| flows.add(A, *job, 0, 0).is_ok()).count();
+        flows.add(B, 1, 0, 0, 0).unwrap();
+        let taken = (0..200).filter(|job| flows.add(A, 1, *job, 0, 0).is_ok()).count();
         assert_eq!(taken, 80);
         for id in [B, C] {
-            flows.add(id, 0, 0, 0).unwrap();
+            flows.add(id, 1, 0, 0, 0).unwrap();
         }
         // Places that something else takes are not free.
-        assert_eq!(flows.add(B, 0, 17, 0), Err(0));
-        assert_eq!(flows.add(B, 0, 16, 0), Ok(()));
+        assert_eq!(flows.add(B, 1, 0, 17, 0), Err(0));
+        assert_eq!(flows.add(B, 1, 0, 16, 0), Ok(()));
     }
 
     #[test]
     fn a_slow_line_leaves_one_worker_while_others_are_about() {
         let mut flows = Flows::new(2, 100);
         for job in 0..9 {
-            flows.add(A, job, 0, 0).unwrap();
+            flows.add(A, 1, job, 0, 0).unwrap();
         }
-        flows.add(B, 100, 0, 0).unwrap();
+        flows.add(B, 1, 100, 0, 0).unwrap();
         assert_eq!(next(&mut flows, 0, false, 0), Some(0));
         assert_eq!(next(&mut flows, 1, false, 0), Some(100));
         flows.done(1, BRIEF);
         // Still brief at the limit, slow one above it.
         assert!(flows.may_run(A, BRIEF) && !flows.may_run(A, BRIEF + 1));
         assert_eq!(next(&mut flows, 1, false, BRIEF + 1), None);
-        flows.add(B, 101, 0, BRIEF + 2).unwrap();
+        flows.add(B, 1, 101, 0, BRIEF + 2).unwrap();
         assert_eq!(next(&mut flows, 1, false, BRIEF + 3), Some(101));
         flows.done(1, BRIEF + 4);
         // With all of them, as when the queue is closed.
@@ -312,7 +356,7 @@ mod tests {
         assert_eq!(next(&mut flows, 0, false, BRIEF + 11), Some(2));
         assert!(!flows.may_run(A, BRIEF + 12));
         flows.done(0, BRIEF + 12);
-        flows.add(B, 102, 0, until - 1).unwrap();
+        flows.add(B, 1, 102, 0, until - 1).unwrap();
         assert_eq!(next(&mut flows, 0, false, until - 2), Some(3));
         assert!(!flows.may_run(A, until - 1) && flows.may_run(A, until));
     }
@@ -321,7 +365,7 @@ mod tests {
     fn a_parked_request_goes_on_in_its_flows_turn_on_its_own_worker() {
         let mut flows = Flows::new(2, 10);
         for (id, job) in [(A, 1), (B, 2), (A, 3)] {
-            flows.add(id, job, 0, 0).unwrap();
+            flows.add(id, 1, job, 0, 0).unwrap();
         }
         assert_eq!(flows.next(0, false, 0), Some(Next::Job(1)));
         assert_eq!(flows.flow_of(0), Some(A));
@@ -348,9 +392,9 @@ mod tests {
     #[test]
     fn one_worker_serves_slow_lines_too() {
         let mut flows = Flows::new(1, 10);
-        flows.add(A, 1, 0, 0).unwrap();
-        flows.add(A, 2, 0, 0).unwrap();
-        flows.add(B, 3, 0, 0).unwrap();
+        flows.add(A, 1, 1, 0, 0).unwrap();
+        flows.add(A, 1, 2, 0, 0).unwrap();
+        flows.add(B, 1, 3, 0, 0).unwrap();
         assert_eq!(next(&mut flows, 0, false, 0), Some(1));
         flows.done(0, 5 * BRIEF);
         assert_eq!(order(&mut flows, 0, 5 * BRIEF), [3, 2]);
@@ -386,7 +430,7 @@ mod tests {
                     job += 1;
                     let waiting: usize = queued.values().map(VecDeque::len).sum();
                     let own = queued.entry(id).or_default();
-                    match flows.add(id, job, 0, now) {
+                    match flows.add(id, 1, job, 0, now) {
                         Ok(()) => own.push_back(job),
                         Err(_) => assert!(waiting == capacity || own.len() >= SHARE * (capacity - waiting)),
                     }

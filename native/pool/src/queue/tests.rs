@@ -15,10 +15,10 @@ impl Numbered for u32 {
 #[test]
 fn submit_refuses_one_above_the_capacity_and_takes_again_below_it() {
     let q = Numbers::new(1, 2);
-    assert_eq!((q.submit(LINE, 1), q.submit(LINE, 2)), (Ok(()), Ok(())));
-    assert_eq!(q.submit(LINE, 3), Err((3, Refused::Full)));
+    assert_eq!((q.submit(LINE, 1, 1), q.submit(LINE, 1, 2)), (Ok(()), Ok(())));
+    assert_eq!(q.submit(LINE, 1, 3), Err((3, Refused::Full)));
     assert_eq!(q.take(0), Some(Work::Job(1)));
-    assert_eq!(q.submit(LINE, 3), Ok(()));
+    assert_eq!(q.submit(LINE, 1, 3), Ok(()));
     assert_eq!(q.load(), (2, 1));
 }
 
@@ -26,7 +26,7 @@ fn submit_refuses_one_above_the_capacity_and_takes_again_below_it() {
 fn unfetched_completions_end_in_refusal() {
     let q = Numbers::new(1, 2);
     let mut taken = 0;
-    while q.submit(LINE, taken).is_ok() {
+    while q.submit(LINE, 1, taken).is_ok() {
         assert_eq!(q.take(0), Some(Work::Job(taken)));
         q.complete(0, taken);
         taken += 1;
@@ -35,7 +35,7 @@ fn unfetched_completions_end_in_refusal() {
     assert_eq!(taken, 5);
     let mut all = Vec::new();
     assert_eq!(q.fetch(&mut all, 3, SOON), 3);
-    assert_eq!(q.submit(LINE, 9), Ok(()));
+    assert_eq!(q.submit(LINE, 1, 9), Ok(()));
     q.fetch(&mut all, 100, SOON);
     assert_eq!(all, [0, 1, 2, 3, 4]);
 }
@@ -43,7 +43,7 @@ fn unfetched_completions_end_in_refusal() {
 #[test]
 fn orders_reach_every_worker_before_jobs() {
     let q = Numbers::new(2, 2);
-    q.submit(LINE, 1).unwrap();
+    q.submit(LINE, 1, 1).unwrap();
     q.order(&'a');
     assert_eq!(q.take(0), Some(Work::Order('a')));
     assert_eq!(q.take(1), Some(Work::Order('a')));
@@ -54,10 +54,10 @@ fn orders_reach_every_worker_before_jobs() {
 fn close_ends_workers_and_fetchers_after_the_last_job() {
     let q = Arc::new(Numbers::new(2, 10));
     for i in 0..10 {
-        q.submit(LINE, i).unwrap();
+        q.submit(LINE, 1, i).unwrap();
     }
     q.close();
-    assert_eq!(q.submit(LINE, 11), Err((11, Refused::Closed)));
+    assert_eq!(q.submit(LINE, 1, 11), Err((11, Refused::Closed)));
     let workers: Vec<_> = (0..2)
         .map(|w| {
             let q = q.clone();
@@ -82,7 +82,7 @@ fn fetch_soon_takes_what_is_there_and_does_not_wait_long() {
     let mut all = Vec::new();
     assert_eq!(q.fetch_soon(&mut all, 1, SOON), 0);
     for i in 0..2 {
-        q.submit(LINE, i).unwrap();
+        q.submit(LINE, 1, i).unwrap();
         assert_eq!(q.take(0), Some(Work::Job(i)));
         q.complete(0, i);
     }
@@ -97,7 +97,7 @@ fn a_reset_goes_into_its_completion_until_that_is_fetched_and_follows_it_then() 
     let add = |completion: &mut u32, reset: u32| *completion += reset;
     let mut all = Vec::new();
     for job in [1, 2, 3] {
-        q.submit(LINE, job).unwrap();
+        q.submit(LINE, 1, job).unwrap();
     }
     assert_eq!((q.take(0), q.take(1)), (Some(Work::Job(1)), Some(Work::Job(2))));
     assert_eq!((q.at(0), q.at(1)), (At::Job(1), At::Job(2)));
@@ -126,7 +126,7 @@ fn a_reset_goes_into_its_completion_until_that_is_fetched_and_follows_it_then() 
 fn resets_that_nobody_takes_end_in_refusal() {
     let q = Numbers::new(1, 2);
     let mut taken = 0;
-    while q.submit(LINE, taken).is_ok() {
+    while q.submit(LINE, 1, taken).is_ok() {
         assert_eq!(q.take(0), Some(Work::Job(taken)));
         q.answer(0, taken);
         assert_eq!(q.fetch(&mut Vec::new(), 9, SOON), 1);
@@ -136,7 +136,7 @@ fn resets_that_nobody_takes_end_in_refusal() {
     }
     assert_eq!(taken as usize, RESETS_MAX);
     assert_eq!(q.take_resets(&mut Vec::new(), 1), 1);
-    assert_eq!(q.submit(LINE, 9), Ok(()));
+    assert_eq!(q.submit(LINE, 1, 9), Ok(()));
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn no_job_is_lost_between_a_spin_and_a_sleep() {
     });
     let mut all = Vec::new();
     for i in 0..3000u32 {
-        q.submit(LINE, i).unwrap();
+        q.submit(LINE, 1, i).unwrap();
         if q.fetch_soon(&mut all, 1, SOON) == 0 {
             assert_eq!(q.fetch(&mut all, 1, LATE), 1);
         }

@@ -16,6 +16,8 @@ pub struct Job {
     pub program: Arc<Program>,
     /// Requests of a program that bear the same number are one flow; flows are served in turn.
     pub flow: u32,
+    /// Turns that the flow has for each turn of one of weight 1, 1 to 16.
+    pub weight: u32,
     /// The request frame.
     pub frame: Vec<u8>,
     /// Nanoseconds it may run, waiting in the queue not counted.

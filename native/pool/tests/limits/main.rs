@@ -413,6 +413,7 @@ fn the_pool_counts_what_was_met() {
             frame: frame(deed, b""),
             timeout_ns: PATIENCE,
             flow: 0,
+            weight: 1,
             keep: false,
             check: false,
             channel: None,

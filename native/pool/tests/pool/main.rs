@@ -148,6 +148,7 @@ fn job(program: &Arc<Program>, id: u64, what: &str) -> Job {
         id,
         program: program.clone(),
         flow: 0,
+        weight: 1,
         frame: frame(what, b""),
         timeout_ns,
         keep: false,
