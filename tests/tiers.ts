@@ -67,4 +67,5 @@ export const MACHINE_FILES = [
   'tests/docs/cookbook_test.ts',
   'tests/sandbox',
   'tests/site/playground_runs_test.ts',
+  'tests/tenants',
 ] as const

@@ -39,12 +39,12 @@ const NAME = /^[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?$/
 /** `tenants.json`: what one tenant's entry may have beside its settings. */
 interface FileEntry extends TenantSettings {
   /** Its folder, from that of the file. Default: its name. */
-  readonly folder?: string
+  readonly folder?: string | undefined
 }
 
 interface TenantsFile {
-  readonly defaults?: TenantDefaults
-  readonly groups?: Readonly<Record<string, TenantDefaults>>
+  readonly defaults?: TenantDefaults | undefined
+  readonly groups?: Readonly<Record<string, TenantDefaults>> | undefined
   readonly tenants: Readonly<Record<string, FileEntry>>
 }
 

@@ -20,8 +20,8 @@ export interface FoundTenant extends TenantDefaults {
   /** Requests of one name are one tenant's. */
   readonly name: string
   /** Another one than before swaps. Left out: what was loaded first stays until `reload`. */
-  readonly version?: string
-  readonly group?: string
+  readonly version?: string | undefined
+  readonly group?: string | undefined
   /** Its program, or what gives it: asked for once for each version. `env`, `outbound` and `limits` in it come before those beside it. */
   readonly code: SandboxCode | (() => Awaitable<SandboxCode>)
 }
@@ -34,17 +34,17 @@ export interface TenantsOptions {
   /** A folder of tenants, a file (`tenants.json`), or a function. */
   readonly from: string | TenantFinder
   /** Requests of hosts that no tenant has: `routes`, the router's own; `refuse`, 404. Default `routes`. */
-  readonly unknown?: 'routes' | 'refuse'
+  readonly unknown?: 'routes' | 'refuse' | undefined
   /** Tenants that name no hosts have that of their name below this domain. */
-  readonly domain?: string
+  readonly domain?: string | undefined
   /** Settings of tenants that say nothing else. */
-  readonly defaults?: TenantDefaults
+  readonly defaults?: TenantDefaults | undefined
   /** Settings by the name of a group. */
-  readonly groups?: Readonly<Record<string, TenantDefaults>>
+  readonly groups?: Readonly<Record<string, TenantDefaults>> | undefined
   /** Reload what is saved. Default: while the router serves. */
-  readonly watch?: boolean
+  readonly watch?: boolean | undefined
   /** Tenants of a function that are remembered; over it the one that was asked for longest ago is forgotten. Default 10 000. */
-  readonly known?: number
+  readonly known?: number | undefined
 }
 
 /** Options with their defaults. */

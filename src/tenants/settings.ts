@@ -18,35 +18,35 @@ import { toPattern } from './hosts.ts'
 /** What a tenant, a group or the defaults may set. Members that are left out are the group's, then the defaults'. */
 export interface TenantDefaults {
   /** Data for the program; members are put together with those of the group and the defaults. */
-  readonly env?: Readonly<Record<string, unknown>>
+  readonly env?: Readonly<Record<string, unknown>> | undefined
   /** What the program may reach; as of a program of a sandbox. */
-  readonly outbound?: null
+  readonly outbound?: null | undefined
   /** Limits of one request; members are put together too. */
-  readonly limits?: SandboxLimits
+  readonly limits?: SandboxLimits | undefined
   /** Turns in the queue for each turn of a tenant of weight 1, 1 to 16. Default 1. */
-  readonly weight?: number
+  readonly weight?: number | undefined
   /** Requests that run at the same time. Default: no limit but the machines. */
-  readonly concurrency?: number
+  readonly concurrency?: number | undefined
   /** Requests over `concurrency` that wait; 429 over it. Default 64. */
-  readonly waiting?: number
+  readonly waiting?: number | undefined
   /** Milliseconds of machine time in a second, on average; 429 over it. Default: no limit. */
-  readonly cpuMsPerSecond?: number
+  readonly cpuMsPerSecond?: number | undefined
   /** Requests in a second, on average; 429 over it. Default: no limit. */
-  readonly requestsPerSecond?: number
+  readonly requestsPerSecond?: number | undefined
   /** Headers that it may set beyond its own response's: `cookies`, `headers:NAME`, `headers:*`. Default none. */
-  readonly may?: readonly string[]
+  readonly may?: readonly string[] | undefined
   /** Its folder is trusted: bundle it with its npm packages, as a route is. Default false. */
-  readonly npm?: boolean
+  readonly npm?: boolean | undefined
 }
 
 /** The members of `tenant.json`. */
 export interface TenantSettings extends TenantDefaults {
   /** Hosts, wildcards (`*.example.com`) among them. Default: the tenant's name below `domain`. */
-  readonly hosts?: readonly string[]
+  readonly hosts?: readonly string[] | undefined
   /** The group whose settings it has. */
-  readonly group?: string
+  readonly group?: string | undefined
   /** The module that is run. Default `main.ts`, `main.js`, `main.mts` or `main.mjs`. */
-  readonly main?: string
+  readonly main?: string | undefined
 }
 
 /** Settings with what is the same for all filled in. */

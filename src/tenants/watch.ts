@@ -1,12 +1,7 @@
 /** Watches tenants: which of them were saved, and whether settings were. */
 import { basename, dirname, resolve } from '@std/path'
 import { closeDebounce, createDebounce, push } from '../router/reload/debounce.ts'
-import {
-  closeFolderWatch,
-  createFolderWatch,
-  type FolderWatch,
-  watchFolders,
-} from '../router/reload/watcher.ts'
+import { closeFolderWatch, createFolderWatch, watchFolders } from '../router/reload/watcher.ts'
 import { isFileOfTenants, SETTINGS_FILE } from './listing.ts'
 
 /** What the watch tells, and what it must know. */
