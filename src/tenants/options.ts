@@ -12,6 +12,7 @@ import {
 } from '../options/rule.ts'
 import type { Awaitable } from '../context/types.ts'
 import type { SandboxCode } from '../sandbox/code.ts'
+import type { AllSet } from '../options/resolve.ts'
 import { toPattern } from './hosts.ts'
 import { DEFAULTS_RULES, type TenantDefaults } from './settings.ts'
 
@@ -48,7 +49,7 @@ export interface TenantsOptions {
 }
 
 /** Options with their defaults. */
-export interface ResolvedTenantsOptions extends Readonly<Required<Omit<TenantsOptions, 'domain' | 'watch'>>> {
+export interface ResolvedTenantsOptions extends Readonly<AllSet<Omit<TenantsOptions, 'domain' | 'watch'>>> {
   readonly domain: string | undefined
   readonly watch: boolean | undefined
 }

@@ -13,6 +13,7 @@ import {
 } from '../options/rule.ts'
 import { SANDBOX_LIMIT_RULES, type SandboxLimits } from '../sandbox/limits.ts'
 import { WEIGHT_RULE } from '../sandbox/options.ts'
+import type { AllSet } from '../options/resolve.ts'
 import { toPattern } from './hosts.ts'
 
 /** What a tenant, a group or the defaults may set. Members that are left out are the group's, then the defaults'. */
@@ -52,9 +53,7 @@ export interface TenantSettings extends TenantDefaults {
 /** Settings with what is the same for all filled in. */
 export interface ResolvedSettings extends
   Readonly<
-    Required<
-      Pick<TenantDefaults, 'env' | 'limits' | 'weight' | 'concurrency' | 'waiting' | 'may' | 'npm'>
-    >
+    AllSet<Pick<TenantDefaults, 'env' | 'limits' | 'weight' | 'concurrency' | 'waiting' | 'may' | 'npm'>>
   > {
   readonly outbound: null | undefined
   readonly cpuMsPerSecond: number | undefined
