@@ -10,6 +10,7 @@ export type { IsolateRouterOptions, RouterOptions, TrustProxy, WorkerOptions } f
 export type {
   Awaitable,
   Context,
+  ContextEnv,
   ContextGet,
   ContextSend,
   ContextSet,

@@ -16,6 +16,7 @@ import type { LiveReload } from './development/live_reload.ts'
 import type { Deadlines } from './deadlines.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { FaultLog } from './fault_log.ts'
+import type { RouterReach } from './isolated_reach.ts'
 import type { IsolatedRoutes } from './isolated_state.ts'
 import type { ResolvedOptions } from './options.ts'
 
@@ -75,6 +76,8 @@ export interface App {
   isolated: IsolatedRoutes
   /** Reads the routes; the router's. */
   getReady: () => Promise<void>
+  /** What isolated routes may ask of the host; null: nothing. */
+  readonly reach: RouterReach | null
   /** Code that arrives at runtime, in the same machines; null until somebody asks for it. */
   sandbox: Sandbox | null
   /** Sites by host; null without the option. */

@@ -32,6 +32,7 @@ import type { App } from './app.ts'
 import { noteNews } from './fault_log.ts'
 import { toHooks } from './isolated_events.ts'
 import { openLater } from './isolated_retry.ts'
+import { namesOf, toChannel } from './isolated_reach.ts'
 import { noIsolatedRoutes } from './isolated_state.ts'
 
 /** The handler of an isolated route; `method` is null for a mounted app. It never runs in the host. */
@@ -69,20 +70,21 @@ function run(
   handler: IsolatedHandler,
   state: RequestState,
 ): Awaitable<Response> {
-  if (!app.development) return runIsolated(isolation, handler, state)
+  if (!app.development) return runIsolated(isolation, handler, state, toChannel(app.reach, handler))
   return runInDevelopment(app, isolation, handler, state)
 }
 
 /** The response says what ran its handler; its request is written down where that was asked for. */
 async function runInDevelopment(
-  { recorder }: App,
+  app: App,
   isolation: Isolation,
   handler: IsolatedHandler,
   state: RequestState,
 ): Promise<Response> {
+  const { recorder } = app
   const { route, method } = handler.program.plan.handlers[handler.index]!
   const sample = recorder === null ? null : takeSample(route, method === null, state)
-  const response = await runIsolated(isolation, handler, state)
+  const response = await runIsolated(isolation, handler, state, toChannel(app.reach, handler))
   if (sample !== null && response.ok) recordSample(recorder!, sample)
   return withRuntime(response, handler)
 }
@@ -232,6 +234,8 @@ async function open(app: App): Promise<Isolation | null> {
     memoryBudgetMb,
     onUnavailable: _instead,
     recordWarmup: _records,
+    bindings: _bindings,
+    outbound: _outbound,
     ...defaults
   } = isolate ?? {}
   const { signal } = isolated.stop
@@ -246,6 +250,7 @@ async function open(app: App): Promise<Isolation | null> {
     onResidue: hooks.residue,
     defaults,
     routesDir: app.options.routesDir,
+    reach: namesOf(app.reach),
     hooks,
     onBuild: () => void (isolated.building = true),
     signal,

@@ -28,6 +28,7 @@ import {
 } from './development/live_reload.ts'
 import { createFaultLog, flushFaults, logFault, logNews } from './fault_log.ts'
 import { closeIsolated, setIsolatedTable, startIsolated } from './isolated_routes.ts'
+import { toRouterReach } from './isolated_reach.ts'
 import { noIsolatedRoutes } from './isolated_state.ts'
 import type { ResolvedOptions } from './options.ts'
 import { openPlainJsx } from './plain_jsx.ts'
@@ -50,6 +51,7 @@ export function createApp(options: ResolvedOptions): App {
       bus,
       maxBodyBytes: options.maxBodyBytes,
       isTrustedProxy: toTrustedProxy(options.trustProxy),
+      env: options.isolate === false ? {} : options.isolate?.bindings ?? {},
       worker: undefined,
       render: (state, name, data, renderOptions) => renderView(app, state, name, data, renderOptions),
       sendFile: (state, path, init) => serveFile(state.request, path, init),
@@ -74,6 +76,7 @@ export function createApp(options: ResolvedOptions): App {
     pool: undefined,
     isolated: noIsolatedRoutes(),
     getReady: () => prepareApp(app, false),
+    reach: toRouterReach(options.isolate),
     sandbox: null,
     recorder: null,
     openMachines: openVirtualMachines,

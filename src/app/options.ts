@@ -15,6 +15,7 @@ import {
 } from '../options/rule.ts'
 import { resolveTenantsOptions, TENANTS_RULE } from '../tenants/options.ts'
 import type { ResolvedTenantsOptions, TenantFinder, TenantsOptions } from '../tenants/options.ts'
+import type { SandboxOutbound } from '../sandbox/code.ts'
 import { POOL_RULES } from '../worker/options.ts'
 import type { WorkerPoolOptions as WorkerOptions } from '../worker/types.ts'
 
@@ -41,6 +42,10 @@ export interface IsolateRouterOptions extends IsolateDefaults {
    * what production's users send must not come into a snapshot. Default false.
    */
   recordWarmup?: boolean | undefined
+  /** What isolated handlers may call of the host, by names that their files list: functions, objects of functions, programs, `kv(prefix)`. */
+  bindings?: Readonly<Record<string, unknown>> | undefined
+  /** What `fetch` reaches in handlers whose files say `outbound: true`. Default: nothing. */
+  outbound?: SandboxOutbound | undefined
 }
 
 /** Which proxies may name the client: all, the nearest n, or those of addresses and CIDR ranges. */
@@ -106,6 +111,11 @@ const ISOLATE_RULES: OptionRules<IsolateRouterOptions> = {
   ...MACHINE_RULES,
   onUnavailable: oneOf('refuse', 'worker'),
   recordWarmup: flag(),
+  bindings: rule('an object of bindings', isObject),
+  outbound: rule(
+    'null, an array of hosts, an object with allow, or a function',
+    (value) => value === null || typeof value === 'object' || typeof value === 'function',
+  ),
 }
 
 const ROUTER_RULES: OptionRules<RouterOptions> = {

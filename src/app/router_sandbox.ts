@@ -1,4 +1,5 @@
 /** The sandbox of a router: its programs run in the machines of the isolated routes, and share their queue and memory. */
+import { openKeptMachines } from '../sandbox/kept_programs.ts'
 import { Sandbox } from '../sandbox/sandbox.ts'
 import { SandboxEvents } from '../sandbox/events.ts'
 import { resolveSandboxOptions } from '../sandbox/options.ts'
@@ -12,7 +13,8 @@ export function sandboxOf(app: App): Sandbox {
 }
 
 function createSandbox(app: App): Sandbox {
-  const { runtime, vms, queue, memoryBudgetMb, ...defaults } = app.options.isolate || {}
+  const { runtime, vms, queue, memoryBudgetMb, bindings: _b, outbound: _o, ...defaults } =
+    app.options.isolate || {}
   return new Sandbox({
     options: resolveSandboxOptions({
       runtime,
@@ -26,6 +28,7 @@ function createSandbox(app: App): Sandbox {
       await app.getReady()
       return await openSharedMachines(app)
     },
+    openKept: () => openKeptMachines(queue ?? 1024),
     events: new SandboxEvents(app.bus),
     own: false,
   })

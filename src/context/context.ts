@@ -3,7 +3,7 @@ import { RequestReader } from './get.ts'
 import { ResponseSender } from './send.ts'
 import { ResponseWriter } from './set.ts'
 import { RequestState } from './state.ts'
-import type { Awaitable, Context, ContextState, RenderOptions, WorkerFace } from './types.ts'
+import type { Awaitable, Context, ContextEnv, ContextState, RenderOptions, WorkerFace } from './types.ts'
 
 /** One request as handlers see it. Its parts are made when they are first used. */
 export class RequestContext extends RequestState implements Context {
@@ -25,6 +25,10 @@ export class RequestContext extends RequestState implements Context {
 
   get state(): ContextState {
     return this.bag ??= {}
+  }
+
+  get env(): ContextEnv {
+    return this.host.env
   }
 
   get worker(): WorkerFace | undefined {

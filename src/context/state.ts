@@ -1,5 +1,5 @@
 import type { EventBus } from '../events/bus.ts'
-import type { Awaitable, ContextState, RenderOptions, WorkerFace } from './types.ts'
+import type { Awaitable, ContextEnv, ContextState, RenderOptions, WorkerFace } from './types.ts'
 
 /** The peer of a request's socket, as `Deno.serve` gives it. */
 export interface PeerInfo {
@@ -13,6 +13,8 @@ export interface ContextHost {
   readonly maxBodyBytes: number
   /** True when the address is a proxy whose X-Forwarded-For counts; `hop` is 0 for the socket's peer, '' on a Unix socket. */
   readonly isTrustedProxy: (address: string, hop: number) => boolean
+  /** Bindings by their names. */
+  readonly env: ContextEnv
   /** The pool, from when the router is ready. */
   worker: WorkerFace | undefined
   readonly render: (

@@ -171,12 +171,19 @@ export interface ContextState {
   [key: string]: unknown
 }
 
+/** What the router was given as `isolate: { bindings }`, by name: type it by declaration merging. */
+export interface ContextEnv {
+  readonly [name: string]: unknown
+}
+
 /** One request and the answer in the making. */
 export interface Context {
   readonly get: ContextGet
   readonly set: ContextSet
   readonly send: ContextSend
   readonly state: ContextState
+  /** The router's bindings; in an isolated handler those that its file names. */
+  readonly env: ContextEnv
   /** Undefined without a worker pool. */
   readonly worker: WorkerFace | undefined
   /** Renders a view. Needs `viewsDir`. */

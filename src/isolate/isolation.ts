@@ -30,6 +30,7 @@ import {
 } from './machines/errors.ts'
 import type { Completion } from './machines/completion.ts'
 import type { HostChannel } from './machines/host_channel.ts'
+import type { ReachNames } from '../reach/calls/protocol.ts'
 import { type Grants, toGrants } from './plan/grants.ts'
 import type { BootedProgram, Machines, MachinesOptions, Readiness } from './machines/machines.ts'
 import type { IsolateDefaults } from './plan/options.ts'
@@ -79,6 +80,8 @@ export interface IsolationOptions extends MachinesOptions {
   readonly defaults: IsolateDefaults
   /** As `planPrograms` takes it. */
   readonly routesDir?: string | undefined
+  /** As `planPrograms` takes it. */
+  readonly reach?: ReachNames | undefined
   readonly hooks: IsolationHooks
 }
 
@@ -138,7 +141,10 @@ export async function openIsolation(
  * files. Gives the errors of files that are in no program now: what they had before, they keep. Never rejects.
  */
 export async function startGroup(isolation: Isolation, group: Group): Promise<ReadonlyMap<string, Error>> {
-  const { program: plan, failures } = await planProgram(group, { routesDir: isolation.options.routesDir })
+  const { program: plan, failures } = await planProgram(group, {
+    routesDir: isolation.options.routesDir,
+    reach: isolation.options.reach,
+  })
   const failed = new Map(failures.map(({ route, error }) => [route.file, error]))
   if (plan === null) return failed
   try {

@@ -1,6 +1,16 @@
 /** Programs as they are handed in, and what of them goes to a machine. */
 import type { GuestProgram, ModuleEntry, ModuleKind } from './message.ts'
 import type { SandboxLimits } from './limits.ts'
+import { isBinding, toBindings } from '../reach/calls/bindings.ts'
+import type { ReachNames } from '../reach/calls/protocol.ts'
+import type { Reach } from '../reach/calls/conversation.ts'
+import { Outbound } from '../reach/outbound/fetch.ts'
+import {
+  type OutboundFunction,
+  type OutboundHost,
+  type OutboundList,
+  toPolicy,
+} from '../reach/outbound/policy.ts'
 
 /** A module that says what it is. */
 export type ModuleSource =
@@ -11,19 +21,22 @@ export type ModuleSource =
   | { readonly data: ArrayBuffer | Uint8Array }
   | { readonly wasm: ArrayBuffer | Uint8Array }
 
+/** Nothing; hosts; hosts with headers and bounds; or what answers in place of the network. */
+export type SandboxOutbound = null | readonly (string | OutboundHost)[] | OutboundList | OutboundFunction
+
 /** A program of several modules, in the shape of a Worker's. */
 export interface SandboxCode {
   /** Name of the module that is run. */
   readonly mainModule: string
   /** By name, as imports write it behind `./`; a text is what its name's ending says: `.js` `.mjs` `.ts` `.mts` `.json` `.txt` `.html` `.css` `.md`. */
   readonly modules: Readonly<Record<string, string | ModuleSource>>
-  /** Data for `fetch` and for classes. Functions, which would be calls to the host, are refused for now. */
-  readonly env?: Readonly<Record<string, unknown>>
-  /** What the program may reach; nothing is all that there is for now. */
-  readonly outbound?: null
+  /** For `fetch` and for classes: data, and bindings, which are functions of the host, objects of such, or other programs. */
+  readonly env?: Readonly<Record<string, unknown>> | undefined
+  /** What the program's `fetch` reaches. Default: nothing. */
+  readonly outbound?: SandboxOutbound | undefined
   /** As {@linkcode outbound}, by the name that Workers have for it. */
-  readonly globalOutbound?: null
-  readonly limits?: SandboxLimits
+  readonly globalOutbound?: SandboxOutbound | undefined
+  readonly limits?: SandboxLimits | undefined
   /** Taken as Workers have them, and of no effect: the runtime is the one that is installed. */
   readonly compatibilityDate?: string
   readonly compatibilityFlags?: readonly string[]
@@ -32,7 +45,12 @@ export interface SandboxCode {
 /** A program that was looked at. */
 export interface CheckedCode {
   readonly program: GuestProgram
+  /** Its data. */
   readonly env: Readonly<Record<string, unknown>>
+  /** What it may ask of the host; null: nothing. */
+  readonly reach: Omit<Reach, 'program'> | null
+  /** What it is told of that; undefined: there is nothing. */
+  readonly names: ReachNames | undefined
   readonly limits: SandboxLimits
   /** Bytes of all modules. */
   readonly bytes: number
@@ -78,7 +96,6 @@ export function checkCode(code: SandboxCode): CheckedCode {
     )
   }
   const { mainModule, modules, env = {}, limits = {} } = code
-  refuseReach(code)
   if (typeof modules !== 'object' || modules === null) {
     throw new TypeError(
       `Cannot load a program: modules is ${Deno.inspect(modules)}, want an object of sources`,
@@ -102,7 +119,7 @@ export function checkCode(code: SandboxCode): CheckedCode {
   }
   return {
     program: { main: mainModule, modules: entries },
-    env: checkEnv(env),
+    ...checkReach(env, code.outbound ?? code.globalOutbound ?? null),
     limits,
     bytes,
     typed: entries.some(([, kind]) => kind === 'ts'),
@@ -110,12 +127,16 @@ export function checkCode(code: SandboxCode): CheckedCode {
 }
 
 /** The program of one text. */
-export function checkText(text: string, language: 'js' | 'ts'): CheckedCode {
+export function checkText(
+  text: string,
+  language: 'js' | 'ts',
+  reach: Pick<SandboxCode, 'env' | 'outbound'> = {},
+): CheckedCode {
   if (language !== 'js' && language !== 'ts') {
     throw new TypeError(`Cannot run a program: language is ${Deno.inspect(language)}, want 'js' or 'ts'`)
   }
   const mainModule = `main.${language}`
-  return checkCode({ mainModule, modules: { [mainModule]: text } })
+  return checkCode({ mainModule, modules: { [mainModule]: text }, ...reach })
 }
 
 function toEntry(name: string, source: string | ModuleSource): ModuleEntry {
@@ -157,29 +178,33 @@ function toNamedEntry(name: string, text: string): ModuleEntry {
   return [name, kind, text]
 }
 
-/** Bindings and the network have their places, and nothing in them yet. */
-function refuseReach(code: SandboxCode): void {
-  for (const name of ['outbound', 'globalOutbound'] as const) {
-    if (code[name] === undefined || code[name] === null) continue
-    throw new TypeError(
-      `Cannot load a program: ${name} is given, and programs have no network yet, want null or nothing`,
-    )
-  }
-}
+/** Exchanges of one run with the host. */
+const MAX_CALLS = 10_000
 
-function checkEnv(env: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+/** What a program is given, data and bindings apart. */
+function checkReach(
+  env: Readonly<Record<string, unknown>>,
+  outbound: SandboxOutbound,
+): Pick<CheckedCode, 'env' | 'reach' | 'names'> {
   if (typeof env !== 'object' || env === null) {
     throw new TypeError(`Cannot load a program: env is ${Deno.inspect(env)}, want an object`)
   }
-  for (const [name, value] of Object.entries(env)) {
-    const isBinding = typeof value === 'function' ||
-      (typeof value === 'object' && value !== null &&
-        Object.values(value).some((member) => typeof member === 'function'))
-    if (isBinding) {
-      throw new TypeError(
-        `Cannot load a program: env.${name} has functions, and programs cannot call the host yet, want data`,
-      )
-    }
+  const entries = Object.entries(env)
+  const given = entries.filter(([, value]) => isBinding(value))
+  const data = Object.fromEntries(entries.filter(([, value]) => !isBinding(value)))
+  if (given.length === 0 && outbound === null) return { env: data, reach: null, names: undefined }
+  const bindings = toBindings('load a program', Object.fromEntries(given))
+  return {
+    env: data,
+    reach: { bindings, outbound: toOutbound(outbound), calls: MAX_CALLS },
+    names: { bindings: bindings.names, fetches: outbound !== null },
   }
-  return env
+}
+
+function toOutbound(outbound: SandboxOutbound): Reach['outbound'] {
+  if (outbound === null || typeof outbound === 'function') return outbound
+  if (typeof outbound === 'object') return new Outbound(toPolicy(outbound))
+  throw new TypeError(
+    `Cannot load a program: outbound is ${Deno.inspect(outbound)}, want null, a list of hosts, or a function`,
+  )
 }

@@ -97,6 +97,17 @@ export function resolveLimits(
   return { options, valueBytes }
 }
 
+/** The limits of one call, which may have a time of its own. Throws as {@linkcode resolveLimits}. */
+export function withTimeout(
+  limits: ResolvedLimits,
+  { timeoutMs }: { readonly timeoutMs?: number | undefined },
+): ResolvedLimits {
+  if (timeoutMs === undefined) return limits
+  const { runtime } = limits.options
+  const checked = resolveLimits(runtime, { timeoutMs }).options.timeoutMs
+  return { ...limits, options: { ...limits.options, timeoutMs: checked } }
+}
+
 function dropUndefined(
   limits: { readonly [Name in keyof SandboxLimits]: SandboxLimits[Name] | undefined },
 ): SandboxLimits {

@@ -51,7 +51,7 @@ export class SandboxMachines {
   submit(
     { booted, machines }: Running,
     frame: Uint8Array<ArrayBuffer>,
-    options: Pick<SubmitOptions, 'timeoutMs' | 'flow' | 'weight' | 'channel'>,
+    options: Pick<SubmitOptions, 'timeoutMs' | 'flow' | 'weight' | 'channel' | 'keep'>,
   ): Awaitable<Completion> {
     return machines.submit(booted, frame, options)
   }

@@ -1,5 +1,7 @@
 /** What the host asks a machine that waits for code, as a value of `src/values/format.ts`; the answer is one too, or a response. */
 
+import type { ReachNames } from '../reach/calls/protocol.ts'
+
 /** What a module is made of. `data` are bytes, `wasm` bytes that are compiled. */
 export type ModuleKind = 'js' | 'ts' | 'json' | 'text' | 'data' | 'wasm'
 
@@ -24,10 +26,12 @@ export interface Call {
   /** What a class is made with, and `fetch` is given; undefined: what the machine has. */
   readonly env: Readonly<Record<string, unknown>> | undefined
   readonly props: unknown
+  /** What it may ask of the host; undefined: nothing, or what the machine knows. */
+  readonly reach: ReachNames | undefined
 }
 
 /** A request for a program; what it asks for stands in the frame's header. */
-export interface FetchCall extends Pick<Call, 'program' | 'env' | 'props'> {
+export interface FetchCall extends Pick<Call, 'program' | 'env' | 'props' | 'reach'> {
   readonly entrypoint: string
   readonly body: Uint8Array<ArrayBuffer>
 }

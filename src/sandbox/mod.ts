@@ -3,10 +3,10 @@
  *
  * @module
  */
-export { type RunOptions, type RunResult, Sandbox, type SandboxStats } from './sandbox.ts'
+export { type GetOptions, type RunOptions, type RunResult, Sandbox, type SandboxStats } from './sandbox.ts'
 export type { SandboxOptions } from './options.ts'
 export type { SandboxLimits } from './limits.ts'
-export type { ModuleSource, SandboxCode } from './code.ts'
+export type { ModuleSource, SandboxCode, SandboxOutbound } from './code.ts'
 export type { SandboxLoader } from './programs.ts'
 export type { CallOptions, Entrypoint, EntrypointOptions, RunReport, SandboxWorker } from './worker.ts'
 export {

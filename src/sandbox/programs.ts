@@ -318,7 +318,7 @@ function ownerOf({ name }: Version): string {
 }
 
 function toWarmup(shapes: readonly CallShape[]): Warmup[] {
-  const none = { program: undefined, env: undefined, props: undefined }
+  const none = { program: undefined, env: undefined, props: undefined, reach: undefined }
   return shapes.map((shape): Warmup => {
     const count = Math.ceil(WARMUP_RUNS / shapes.length)
     if (shape.kind === 'call') {

@@ -29,6 +29,7 @@ import {
   type GuestProgram,
   PLAIN_FETCH_HANDLER,
 } from './message.ts'
+import type { ReachNames } from '../reach/calls/protocol.ts'
 import { encodeValue, joinMessage } from '../values/encode.ts'
 
 /** What a runner is made for. */
@@ -57,6 +58,7 @@ export async function planRunner(kind: RunnerKind): Promise<Program> {
 export interface ProgramSource {
   readonly program: GuestProgram
   readonly env: Readonly<Record<string, unknown>>
+  readonly names: ReachNames | undefined
 }
 
 /**
@@ -124,14 +126,14 @@ import { defineModule } from './${RUNTIME_FILE}'
 import { createEvaluate } from ${own('core_engine.ts')}
 ${typed ? `import { stripTypes } from ${own('strip_types.ts')}` : 'const stripTypes = null'}
 const evaluate = createEvaluate(defineModule, stripTypes)`
-  return `import { serve } from './${RUNTIME_FILE}'
+  return `import { serve, toReach } from './${RUNTIME_FILE}'
 import { createRunner } from ${own('runner.ts')}
 ${engine}
 globalThis.Deno?.permissions?.revokeSync({ name: 'read' })
 serve({
   outputBytes: ${OUTPUT_MARK},
   logBytes: ${LOG_MARK},
-  modules: [() => createRunner(evaluate, ${PROGRAM_MARK})],
+  modules: [() => createRunner(evaluate, ${PROGRAM_MARK}, toReach)],
   handlers: ${JSON.stringify(HANDLERS.map((name) => ({ name: 'the program', module: 0, export: name })))},
 })
 `
@@ -155,14 +157,16 @@ function fill(
 }
 
 /** A program as an expression of JavaScript. */
-function toLiteral({ program: { main, modules }, env }: ProgramSource): string {
+function toLiteral({ program: { main, modules }, env, names }: ProgramSource): string {
   const entries = modules.map(([name, kind, content]) => {
     const text = typeof content === 'string' ? JSON.stringify(content) : toByteLiteral(content)
     return `[${JSON.stringify(name)}, ${JSON.stringify(kind)}, ${text}]`
   })
   const isEmpty = Object.keys(env).length === 0
   const bytes = isEmpty ? 'null' : toByteLiteral(joinMessage(encodeValue(env, { stacks: false })))
-  return `{ main: ${JSON.stringify(main)}, modules: [${entries.join(', ')}], env: ${bytes} }`
+  return `{ main: ${JSON.stringify(main)}, modules: [${entries.join(', ')}], env: ${bytes}, reach: ${
+    JSON.stringify(names)
+  } }`
 }
 
 function toByteLiteral(bytes: Uint8Array): string {
@@ -220,9 +224,16 @@ const WARMUP_RUNS = 150
 
 /** What runs before the snapshot of a runner: programs of each kind of module, values, errors, responses. */
 function warmRunner({ options: { runtime }, typed }: RunnerKind): Warmup[] {
-  const common = { entrypoint: 'default', method: undefined, args: [], env: {}, props: undefined }
+  const common = {
+    entrypoint: 'default',
+    method: undefined,
+    args: [],
+    env: {},
+    props: undefined,
+    reach: undefined,
+  }
   const js = (text: string) => ({ main: 'main.js', modules: [['main.js', 'js', text]] }) as const
-  const calls: Omit<Call, 'entrypoint' | 'env' | 'props' | 'method'>[] = [
+  const calls: Omit<Call, 'entrypoint' | 'env' | 'props' | 'method' | 'reach'>[] = [
     { program: js('export default (a, b) => a + b'), args: [1, 2] },
     { program: js('export default () => ({ list: [1, "two", new Date(3), new Map([[4, 5]])] })'), args: [] },
     { program: js('export default () => {\n  throw new TypeError("no")\n}'), args: [] },
@@ -261,6 +272,7 @@ function warmRunner({ options: { runtime }, typed }: RunnerKind): Warmup[] {
         entrypoint: 'default',
         env: { NAME: 'x' },
         props: undefined,
+        reach: undefined,
         body: new Uint8Array(0),
       }),
       count: WARMUP_RUNS,

@@ -24,6 +24,8 @@ export interface Run {
   readonly warm: boolean
   /** The host's side of what the program says; without one it may say nothing. */
   readonly channel?: HostChannel | undefined
+  /** The next run finds the machine as this one leaves it. */
+  readonly keep?: boolean
 }
 
 /** A run that is over. */
@@ -37,7 +39,7 @@ export async function perform(
   machines: SandboxMachines,
   events: SandboxEvents,
   queue: number,
-  { running, limits, frame, flow, weight, name, warm, channel }: Run,
+  { running, limits, frame, flow, weight, name, warm, channel, keep }: Run,
 ): Promise<Done> {
   const { options } = limits
   let completion: Completion
@@ -47,6 +49,7 @@ export async function perform(
       flow,
       weight,
       channel,
+      keep,
     })
   } catch (error) {
     if (error instanceof QueueFullError) {

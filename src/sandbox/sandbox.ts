@@ -8,7 +8,6 @@
  * ```
  */
 import { stopEsbuild } from '../compiler/esbuild.ts'
-import { joinBytes } from '../context/join_bytes.ts'
 import type { EventPattern } from '../events/bus.ts'
 import type { LifecycleListener } from '../events/kinds.ts'
 import { ClosedError } from '../isolate/machines/errors.ts'
@@ -16,9 +15,12 @@ import type { Machines } from '../isolate/machines/machines.ts'
 import { openVirtualMachines } from '../isolate/boot/virtual_machines.ts'
 import { takeResponse, takeValue } from './answer.ts'
 import { type CheckedCode, checkText, type SandboxCode } from './code.ts'
-import { LimitError, type RunStats, SandboxError } from './errors.ts'
+import { type RunStats, SandboxError } from './errors.ts'
 import { SandboxEvents } from './events.ts'
-import { KnownLimits, type ResolvedLimits, resolveLimits, type SandboxLimits } from './limits.ts'
+import { KnownLimits, resolveLimits, type SandboxLimits, withTimeout } from './limits.ts'
+import { toChannel } from './channel.ts'
+import { KeptPrograms, openKeptMachines } from './kept_programs.ts'
+import { readBody } from './request_body.ts'
 import { SandboxMachines } from './machines.ts'
 import type { Call, FetchCall } from './message.ts'
 import { checkOption } from '../options/check.ts'
@@ -41,6 +43,18 @@ export interface RunOptions extends SandboxLimits {
   readonly language?: 'js' | 'ts' | undefined
   /** The export that is called. Default `default`. */
   readonly export?: string | undefined
+  /** What it finds in `this.env`, as of a program by name. */
+  readonly env?: SandboxCode['env'] | undefined
+  /** What its `fetch` reaches. Default: nothing. */
+  readonly outbound?: SandboxCode['outbound'] | undefined
+}
+
+/** Which program {@linkcode Sandbox.get} gives. */
+export interface GetOptions {
+  /** Another one than before: a new version, which takes the place of the former if it loads. */
+  readonly version?: string | undefined
+  /** Default true. False: one machine, which is not reset, runs one call after the other. */
+  readonly ephemeral?: boolean | undefined
 }
 
 /** What came of a run. */
@@ -72,6 +86,8 @@ export interface SandboxParts {
   /** Gives the machines as they are now; called before each boot of a program. */
   readonly open: () => Promise<Machines>
   readonly events: SandboxEvents
+  /** Opens machines of one worker, for programs that keep their state; they end with the sandbox. */
+  readonly openKept: () => Promise<Machines>
   /** The machines are the sandbox's own, and end with it. */
   readonly own: boolean
 }
@@ -87,17 +103,19 @@ export class Sandbox implements AsyncDisposable {
   readonly #programs: Programs
   readonly #limits: KnownLimits
   readonly #open: (() => Promise<Machines>) | null
+  readonly #kept: KeptPrograms
   #runs = 0
   #failed = 0
   #closing: Promise<void> | null = null
 
   /** For {@linkcode Sandbox.open}, and for a router. */
-  constructor({ options, open, events, own }: SandboxParts) {
+  constructor({ options, open, openKept, events, own }: SandboxParts) {
     this.#options = options
     this.#machines = new SandboxMachines(open)
     this.#events = events
     this.#limits = new KnownLimits(options.runtime, options.limits)
     this.#open = own ? open : null
+    this.#kept = new KeptPrograms(options, openKept, events)
     this.#programs = new Programs(
       options,
       this.#machines,
@@ -118,6 +136,7 @@ export class Sandbox implements AsyncDisposable {
     const parts = {
       options: resolved,
       open: () => Promise.resolve(machines),
+      openKept: () => openKeptMachines(queue),
       events: new SandboxEvents(),
       own: true,
     }
@@ -145,10 +164,21 @@ export class Sandbox implements AsyncDisposable {
     if (typeof text !== 'string') {
       throw new TypeError(`Cannot run a program: it is ${Deno.inspect(text)}, want its text`)
     }
-    const { args = [], language = 'js', export: entrypoint = 'default', ...given } = options
+    const { args = [], language = 'js', export: entrypoint = 'default', env, outbound, ...given } = options
     const limits = this.#limits.resolve(given)
-    const code = checkText(text, language)
-    const call = { program: code.program, entrypoint, method: undefined, args, env: {}, props: undefined }
+    const code = checkText(text, language, {
+      ...(env === undefined ? {} : { env }),
+      ...(outbound === undefined ? {} : { outbound }),
+    })
+    const call = {
+      program: code.program,
+      entrypoint,
+      method: undefined,
+      args,
+      env: code.env,
+      props: undefined,
+      reach: code.names,
+    }
     return await this.#count(async () => {
       const done = await this.#runOnce({ code, limits }, toCallFrame(call), {
         flow: 0,
@@ -170,12 +200,20 @@ export class Sandbox implements AsyncDisposable {
    * The program of a name. Its first call asks the loader; a known name does not ask again, unless `version` is another one than before:
    * then that is loaded while the former goes on, and takes its place if it loads.
    */
-  get(name: string, loader: SandboxLoader | SandboxCode, options: { version?: string } = {}): SandboxWorker {
+  get(name: string, loader: SandboxLoader | SandboxCode, options: GetOptions = {}): SandboxWorker {
     if (typeof name !== 'string' || name === '' || name.length > 256) {
       throw new TypeError(`Cannot get a program: its name is ${Deno.inspect(name)}, want 1 to 256 characters`)
     }
     const load = typeof loader === 'function' ? loader : () => loader
-    const { version } = options
+    const { version, ephemeral = true } = options
+    if (!ephemeral) {
+      const asks = this.#kept.get(name, load, version)
+      return new SandboxWorker({
+        ...asks,
+        call: (...call) => this.#count(() => asks.call(...call)),
+        fetch: (...call) => this.#count(() => asks.fetch(...call)),
+      })
+    }
     const { settled } = this.#programs.find(name, load, version)
     const current = () => this.#programs.current(name) ?? this.#programs.find(name, load, version).current
     return new SandboxWorker(this.#asks(current, () => settled))
@@ -216,6 +254,7 @@ export class Sandbox implements AsyncDisposable {
 
   async #close(): Promise<void> {
     await this.#programs.close()
+    await this.#kept.close()
     await this.#machines.close()
     if (this.#open === null) return
     await (await this.#open()).close()
@@ -235,7 +274,7 @@ export class Sandbox implements AsyncDisposable {
 
   async #call(
     version: Version,
-    call: Omit<Call, 'program' | 'env'>,
+    call: Omit<Call, 'program' | 'env' | 'reach'>,
     options: CallOptions,
     counts: boolean,
   ): Promise<unknown> {
@@ -249,7 +288,7 @@ export class Sandbox implements AsyncDisposable {
       const { completion, remains } = await this.#perform(
         version,
         { ...loaded, limits },
-        (code) => toCallFrame({ ...call, program: code?.program, env: code?.env }),
+        (code) => toCallFrame({ ...call, program: code?.program, env: code?.env, reach: code?.names }),
         options,
         counts,
       )
@@ -275,9 +314,13 @@ export class Sandbox implements AsyncDisposable {
         version,
         { ...loaded, limits },
         (code) =>
-          code === null && isPlain
-            ? toPlainFetchFrame(request, body)
-            : toFetchFrame(request, { ...call, program: code?.program, env: code?.env, body }),
+          code === null && isPlain ? toPlainFetchFrame(request, body) : toFetchFrame(request, {
+            ...call,
+            program: code?.program,
+            env: code?.env,
+            reach: code?.names,
+            body,
+          }),
         options,
         true,
       )
@@ -310,7 +353,16 @@ export class Sandbox implements AsyncDisposable {
     if (running !== null) {
       try {
         const { limits } = loaded
-        return await this.#run({ running, limits, frame: toFrame(null), flow, weight, name, warm: true })
+        return await this.#run({
+          running,
+          limits,
+          frame: toFrame(null),
+          flow,
+          weight,
+          name,
+          warm: true,
+          channel: toChannel(loaded.code, name),
+        })
       } catch (error) {
         // Dropped, or swapped, between the look at it and now.
         if (!isClosed(error) || this.#closing !== null) throw error
@@ -330,7 +382,8 @@ export class Sandbox implements AsyncDisposable {
     for (let tries = 0;; tries++) {
       const running = await this.#machines.runner(kind)
       try {
-        return await this.#run({ running, limits, frame, ...whose, warm: false })
+        const channel = toChannel(code, whose.name)
+        return await this.#run({ running, limits, frame, ...whose, warm: false, channel })
       } catch (error) {
         // Runners of other limits pushed it out, or a router's machines were opened anew.
         if (!isClosed(error) || this.#closing !== null || tries > 2) throw error
@@ -361,29 +414,4 @@ function isClosed(error: unknown): boolean {
 function checkWeight({ weight }: CallOptions): number {
   if (weight !== undefined) checkOption('call a program', 'weight', weight, WEIGHT_RULE)
   return weight ?? 1
-}
-
-function withTimeout(limits: ResolvedLimits, { timeoutMs }: CallOptions): ResolvedLimits {
-  if (timeoutMs === undefined) return limits
-  const { runtime } = limits.options
-  const checked = resolveLimits(runtime, { timeoutMs }).options.timeoutMs
-  return { ...limits, options: { ...limits.options, timeoutMs: checked } }
-}
-
-/** The body of a request, up to `most` bytes. Rejects with `LimitError` for more. */
-async function readBody(request: Request, most: number): Promise<Uint8Array<ArrayBuffer>> {
-  if (request.body === null) return new Uint8Array(0)
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of request.body) {
-    size += chunk.length
-    if (size > most) {
-      throw new LimitError(`The body of the request is over the limit of ${most} bytes`, {
-        name: 'maxBodyBytes',
-        value: most,
-      })
-    }
-    chunks.push(chunk)
-  }
-  return joinBytes(chunks)
 }

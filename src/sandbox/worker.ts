@@ -1,10 +1,11 @@
 /** A program as the application holds it. */
 import type { RunStats } from './errors.ts'
+import { type AnyBinding, BINDING } from '../reach/calls/bindings.ts'
 import type { Call, FetchCall } from './message.ts'
 
 /** What a program is asked through; `Sandbox` gives it. */
 export interface Asks {
-  call(call: Omit<Call, 'program' | 'env'>, options: CallOptions): Promise<unknown>
+  call(call: Omit<Call, 'program' | 'env' | 'reach'>, options: CallOptions): Promise<unknown>
   fetch(
     request: Request,
     call: Pick<FetchCall, 'entrypoint' | 'props'>,
@@ -67,6 +68,11 @@ export class Entrypoint {
 /** A program. Each call runs in a machine that is reset afterwards, so nothing of one is there in the next. */
 export class SandboxWorker {
   readonly #asks: Asks
+  /** What it is in the `env` of another program: each of its functions may be called, and its `fetch`. */
+  readonly [BINDING]: AnyBinding = {
+    call: (member, args) => this.call(member, ...args),
+    fetch: (request) => this.fetch(request),
+  }
 
   constructor(asks: Asks) {
     this.#asks = asks

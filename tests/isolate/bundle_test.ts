@@ -42,7 +42,18 @@ Deno.test('the guest is bundled once and holds no host code', async () => {
   const rooms = first.inputs.filter((path) => path.startsWith(`${root}src/`)).map((path) =>
     path.slice(root.length + 4).split('/')[0]
   )
-  assertEquals([...new Set(rooms)].sort(), ['compiler', 'context', 'errors', 'events', 'isolate', 'std'])
+  assertEquals([...new Set(rooms)].sort(), [
+    'compiler',
+    'context',
+    'errors',
+    'events',
+    'isolate',
+    'reach',
+    'std',
+    'values',
+  ])
+  const reach = first.inputs.filter((path) => path.includes('/src/reach/'))
+  assertEquals(reach.filter((path) => !/\/guest\/|\/pieces\.ts$|\/protocol\.ts$/.test(path)), [])
   const own = first.inputs.filter((path) =>
     /\/src\/(?:compiler|isolate)\//.test(path) && !path.includes('/guest/')
   )
@@ -50,6 +61,7 @@ Deno.test('the guest is bundled once and holds no host code', async () => {
     'hook.ts',
     'json_members.ts',
     'message.ts',
+    'message_frame.ts',
     'request_line.ts',
     'wire.ts',
   ])

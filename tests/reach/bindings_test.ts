@@ -154,7 +154,7 @@ Deno.test('what a hostile program says ends nothing and reaches nothing', async 
   let ran = 0
   const { said, hear, conversation } = hostile({ MAIL: { send: () => ++ran }, f: () => ++ran })
   const args = (...values: unknown[]) => joinMessage(encodeValue(values, { stacks: false }))
-  const calls: [unknown, string | Uint8Array][] = [
+  const calls: [unknown, string | Uint8Array<ArrayBuffer>][] = [
     [['call', 'MAIL', 'constructor'], args()],
     [['call', 'MAIL', '__proto__'], args()],
     [['call', 'MAIL', 'toString'], args()],

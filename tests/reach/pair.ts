@@ -25,7 +25,7 @@ export function join(given: Record<string, unknown>, more: Partial<Reach> = {}) 
     send: (message) => queueMicrotask(() => conversation.hear(message, say)),
     listen: (listener) => hear = listener,
   })
-  exchanges.begin()
+  exchanges.begin(() => state.ended)
   return {
     state,
     exchanges,
@@ -35,7 +35,6 @@ export function join(given: Record<string, unknown>, more: Partial<Reach> = {}) 
     end() {
       state.ended = true
       conversation.end()
-      exchanges.end()
     },
   }
 }
@@ -58,11 +57,11 @@ export function hostile(given: Record<string, unknown>, more: Partial<Reach> = {
     return true
   }
   const encoder = new TextEncoder()
-  const hear = (id: number, head: unknown, body: string | Uint8Array = '') =>
+  const hear = (id: number, head: unknown, body: string | Uint8Array<ArrayBuffer> = '') =>
     conversation.hear({
       id,
       head: head instanceof Uint8Array
-        ? head
+        ? new Uint8Array(head)
         : encoder.encode(typeof head === 'string' ? head : JSON.stringify(head)),
       body: typeof body === 'string' ? encoder.encode(body) : body,
     }, say)

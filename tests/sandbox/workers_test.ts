@@ -157,12 +157,13 @@ inEachSandbox({}, ({ test, sandbox }) => {
     assertEquals(await sandbox().load(code).call('check', { age: 1.5, name: 'ann' }), ['age'])
   })
 
-  test('what has its place and is not there yet is refused in words', () => {
+  test('what is no program is refused in words', () => {
     const refused: [Partial<SandboxCode>, string][] = [
-      [{ env: { MAIL: { send: () => {} } } }, 'env.MAIL has functions'],
-      [{ env: { now: () => 1 } }, 'env.now has functions'],
-      [{ globalOutbound: {} as never }, 'globalOutbound is given'],
-      [{ outbound: { allow: ['a.com'] } as never }, 'outbound is given'],
+      [{ env: { MAIL: { send: () => {}, key: 1 } } }, 'MAIL has functions, and key is number'],
+      [{ env: { 'a b': () => 1 } }, 'is called'],
+      [{ globalOutbound: {} as never }, 'allow is none'],
+      [{ outbound: { allow: ['ftp://a.com'] } }, 'a host is'],
+      [{ outbound: 5 as never }, 'outbound is 5'],
       [{ limits: { subRequests: 3 } as never }, 'subRequests'],
       [{ mainModule: 'none.js' }, 'mainModule is "none.js"'],
       [{ modules: { 'index.js': 'a', '../x.js': 'b' } }, 'a module is called'],

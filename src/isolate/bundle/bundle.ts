@@ -7,6 +7,7 @@ import { type BuildResult, ProgramError, runBuild } from '../compile/compiler.ts
 import { containIn, refusalOf } from '../resolve/containment.ts'
 import { globalPath, SUBSTITUTE_FOLDER } from '../core/core_resolver.ts'
 import { readCompilerOptions, toCompilation } from '../compile/compiler_options.ts'
+import type { ReachNames } from '../../reach/calls/protocol.ts'
 import type { FileModules } from './file_modules.ts'
 import { findMissing, MISSING_PROBES, type MissingUse } from '../core/missing_in_core.ts'
 import { NODE_GLOBALS } from '../core/node_in_core.ts'
@@ -36,6 +37,8 @@ export interface BundleInput {
   readonly outputBytes: number
   /** Bytes that a request may write to its console. */
   readonly logBytes: number
+  /** What its handlers may ask of the host; left out: nothing. */
+  readonly reach?: ReachNames | undefined
 }
 
 /** A bundle. The same input and sources give the same bytes. */
@@ -80,6 +83,7 @@ import ${toGuestImport('prelude.ts')}
 export { awaitProgram, practiseLoading } from ${toGuestImport('load.ts')}
 export { prime, serve } from ${toGuestImport('serve.ts')}
 export { CLOSED, listen, send } from ${toGuestImport('host_channel.ts')}
+export { toReach } from ${toGuestImport('reach.ts')}
 export * from ${toGuestImport('facade.ts')}
 export * from ${toGuestImport('modules.ts')}
 `
@@ -212,7 +216,7 @@ function toGuestImport(name: string): string {
 }
 
 /** Each module is loaded by itself: one that throws breaks its own routes only. */
-function toEntry({ files, handlers, outputBytes, logBytes }: BundleInput): string {
+function toEntry({ files, handlers, outputBytes, logBytes, reach }: BundleInput): string {
   const modules = files.map((path) => `() => import(${JSON.stringify(path)})`)
   const listed = handlers.map((handler) =>
     JSON.stringify({ name: handler.name, module: handler.file, export: handler.export })
@@ -222,7 +226,10 @@ function toEntry({ files, handlers, outputBytes, logBytes }: BundleInput): strin
 globalThis.Deno?.permissions?.revokeSync({ name: 'read' })
 serve({
   outputBytes: ${outputBytes},
-  logBytes: ${logBytes},
+  logBytes: ${logBytes},${
+    reach === undefined ? '' : `
+  reach: ${JSON.stringify(reach)},`
+  }
   modules: [${modules.join(', ')}],
   handlers: [${listed.join(', ')}],
 })

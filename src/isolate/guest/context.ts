@@ -2,6 +2,7 @@
 import { RequestContext } from '../../context/context.ts'
 import { RequestReader } from '../../context/get.ts'
 import { ResponseSender } from '../../context/send.ts'
+import type { ContextEnv } from '../../context/types.ts'
 import type { ContextHost, RequestState } from '../../context/state.ts'
 import { createBus } from '../../events/bus.ts'
 import type { PendingData } from '../wire/message.ts'
@@ -13,9 +14,10 @@ import { PLAIN_HEADS, type PlainHead } from './http/plain_head.ts'
 import { LazyResponse, ViewResponse } from './http/response.ts'
 
 /** What a context needs of its owner. Only data leaves a guest: no files, no sockets, no pool. */
-export function createGuestHost(): ContextHost {
+export function createGuestHost(env: ContextEnv = {}): ContextHost {
   return {
     bus: createBus(),
+    env,
     // The host has applied its limit before the request came here.
     maxBodyBytes: BODY_MAX,
     isTrustedProxy: () => false,

@@ -6,6 +6,7 @@ export { HttpError, type HttpErrorOptions } from '../../errors/http_error.ts'
 export type {
   Awaitable,
   Context,
+  ContextEnv,
   ContextGet,
   ContextSend,
   ContextSet,

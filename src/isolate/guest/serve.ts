@@ -10,6 +10,8 @@ import { CASES, headersFor } from './priming.ts'
 import { NOTHING, readHeader } from './http/head.ts'
 import { host } from './host.ts'
 import { beginTalk, waitForHost } from './host_channel.ts'
+import type { ReachNames } from '../../reach/calls/protocol.ts'
+import { beginReach, toReach } from './reach.ts'
 import { drawNatively, seed } from './random.ts'
 import { installLazyRequest } from './http/request.ts'
 import { installLazyMembers, NativeResponse } from './http/response.ts'
@@ -32,6 +34,8 @@ export interface HandlerEntry {
 export interface ProgramEntry {
   readonly outputBytes: number
   readonly logBytes: number
+  /** What its handlers may ask of the host; left out: nothing. */
+  readonly reach?: ReachNames | undefined
   readonly modules: readonly (() => Promise<Record<string, unknown>>)[]
   readonly handlers: readonly HandlerEntry[]
 }
@@ -62,9 +66,11 @@ interface Guest {
 export async function serve(entry: ProgramEntry): Promise<void> {
   installParts()
   limitConsole(entry.logBytes)
+  const reach = toReach(entry.reach)
+  if (entry.reach?.fetches) installFetch(reach.fetch)
   const guest: Guest = {
     entry,
-    host: createGuestHost(),
+    host: createGuestHost(reach.env),
     limit: entry.outputBytes,
     modules: [],
     handlers: [],
@@ -203,6 +209,10 @@ async function control(guest: Guest, head: ControlHead): Promise<void> {
   answerControl({ handlers })
 }
 
+function installFetch(value: typeof fetch): void {
+  Object.defineProperty(globalThis, 'fetch', { value, writable: true, configurable: true })
+}
+
 let installed = false
 
 function installParts(): void {
@@ -246,6 +256,7 @@ function handle(guest: Guest, ctx: GuestContext): void | Promise<void> {
   // Of what went on behind the last answer.
   beginTalk()
   host.takeRefusal()
+  beginReach(() => ctx.answered)
   ctx.begin()
   try {
     const result = handlerOf(guest, ctx).run(ctx)

@@ -75,6 +75,10 @@ export interface IsolateOptions {
    * What the handlers may do beyond their own response: `session`, `cookies`, `state`, `headers:NAME` or `headers:*`. Default none.
    */
   readonly may?: readonly string[] | undefined
+  /** Names of the router's bindings that the handlers may call, by `ctx.env`. Default none. */
+  readonly bindings?: readonly string[] | undefined
+  /** Whether `fetch` of the handlers reaches what the router's `isolate.outbound` allows. Default false. */
+  readonly outbound?: boolean | undefined
   /**
    * Microseconds by which all clocks of the handler move on, so that it cannot time what is shorter; each reading then costs a
    * system call. Default 0: exact.
@@ -136,6 +140,7 @@ export const DEFAULT_WARMUP = 1000
 
 const MAX_WARMUP = 100_000
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
+const BINDING = /^[A-Za-z_$][\w$]{0,127}$/
 const GROUP = /^[\w-]{1,64}$/
 
 /** What the limits must be. */
@@ -186,6 +191,11 @@ const RULES: OptionRules<IsolateOptions> = {
     'an array of names of environment variables, and none that configures Deno itself',
     (value) => Array.isArray(value) && value.every(isName),
   ),
+  bindings: rule(
+    'an array of names of bindings of the router',
+    (value) => Array.isArray(value) && value.every((name) => typeof name === 'string' && BINDING.test(name)),
+  ),
+  outbound: flag(),
   may: rule(WANTED_GRANTS, (value) => Array.isArray(value) && value.every(isGrant)),
   group: rule(
     'a name of 1 to 64 letters, digits, _ and -',
@@ -210,18 +220,21 @@ export function resolveIsolateOptions(
   if (!isObject(options)) throw optionError(attempt, 'isolated', options, 'true or an object of options')
   throwFaults(attempt, findFaults(options, RULES, 'isolated.'))
   const given: IsolateOptions = options
-  const { env, may, ...others } = withDefaults(given, {
+  const { env, may, bindings, ...others } = withDefaults(given, {
     ...withDefaults(defaults, ROUTER_DEFAULTS),
     outputBytes: OUTPUT_DEFAULT,
     warmup: DEFAULT_WARMUP,
     ephemeral: true,
     env: [],
     may: [],
+    bindings: [],
+    outbound: false,
   })
   return {
     ...others,
     group: given.group ?? null,
     env: [...new Set(env)].sort(),
+    bindings: [...new Set(bindings)].sort(),
     may: [...new Set(may.map((grant) => grant.toLowerCase()))].sort(),
     limits: withDefaults(given.limits ?? {}, withDefaults(defaults.limits ?? {}, DEFAULT_LIMITS)),
   }

@@ -8,6 +8,7 @@ import {
   bundleRuntime,
   RUNTIME_FILE,
 } from '../bundle/bundle.ts'
+import type { ReachNames } from '../../reach/calls/protocol.ts'
 import { SURFACE_PATH } from '../core/core_surface.ts'
 import { readIsolated } from './literal.ts'
 import { DENO_ARGUMENTS, DENO_ENVIRONMENT, V8_FLAGS } from './native_tables.ts'
@@ -98,6 +99,8 @@ export interface Surroundings {
   readonly routesDir?: string | undefined
   /** Reads a variable of the host; only names that a route lists are asked for. */
   readonly readEnv?: (name: string) => string | undefined
+  /** What the router gives handlers to ask of the host. */
+  readonly reach?: ReachNames | undefined
 }
 
 /** Name of a bundle's file; stacks are mapped by it. */
@@ -230,7 +233,8 @@ export function dependsOn({ bundle }: Program, changed: ReadonlySet<string>): bo
 
 async function toProgram(
   members: readonly Member[],
-  { routesDir = dirname(members[0]!.route.path), readEnv = (name) => Deno.env.get(name) }: Surroundings,
+  { routesDir = dirname(members[0]!.route.path), readEnv = (name) => Deno.env.get(name), reach }:
+    Surroundings,
 ): Promise<Program> {
   const { warmup: _, ...options } = members[0]!.options
   const handlers: ProgramHandler[] = []
@@ -257,6 +261,7 @@ async function toProgram(
     outputBytes: options.outputBytes,
     logBytes: options.limits.logBytes,
     runtime: options.runtime,
+    reach: toReach(members[0]!.route.file, options, reach),
   })
   const runtime = await bundleRuntime(options.runtime)
   const args = guestArguments(options, GUEST_PATH)
@@ -277,6 +282,30 @@ async function toProgram(
     probes,
     stacks,
   }
+}
+
+/** What handlers may ask of the host: of what the router gives that which their file names. */
+function toReach(
+  file: string,
+  { bindings, outbound }: ProgramOptions,
+  given: ReachNames = { bindings: [], fetches: false },
+): ReachNames | undefined {
+  if (bindings.length === 0 && !outbound) return undefined
+  const known = new Map(given.bindings.map((binding) => [binding[0], binding]))
+  const missing = bindings.find((name) => !known.has(name))
+  if (missing !== undefined) {
+    throw new TypeError(
+      `Cannot isolate ${file}: isolated.bindings has '${missing}', want a name of the router's isolate.bindings: ${
+        [...known.keys()].join(', ') || 'it has none'
+      }`,
+    )
+  }
+  if (outbound && !given.fetches) {
+    throw new TypeError(
+      `Cannot isolate ${file}: isolated.outbound is true, want the router's isolate.outbound to say which hosts`,
+    )
+  }
+  return { bindings: bindings.map((name) => known.get(name)!), fetches: outbound }
 }
 
 /** What a route's warm-up asks; the requests of its file in place of the file's name. */

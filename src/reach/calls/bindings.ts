@@ -55,6 +55,15 @@ export function toBindings(attempt: string, given: Readonly<Record<string, unkno
   return { names, byName }
 }
 
+/** Those of these names. */
+export function selectBindings({ names, byName }: Bindings, wanted: readonly string[]): Bindings {
+  const isWanted = (name: string) => wanted.includes(name)
+  return {
+    names: names.filter(([name]) => isWanted(name)),
+    byName: new Map([...byName].filter(([name]) => isWanted(name))),
+  }
+}
+
 /** Calls a binding. Throws `CallError` for a name that is none, and rejects with what the function throws. */
 export async function callBinding(
   { byName }: Bindings,

@@ -130,7 +130,7 @@ export class Conversation {
     { abort, inbox, credit }: Exchange,
     verb: unknown,
     word: unknown,
-    body: Uint8Array,
+    body: Uint8Array<ArrayBuffer>,
   ): void {
     switch (verb) {
       case 'cancel': {
@@ -155,7 +155,7 @@ export class Conversation {
   async #call(
     id: number,
     [name, member]: readonly unknown[],
-    body: Uint8Array,
+    body: Uint8Array<ArrayBuffer>,
     { abort }: Exchange,
     say: Say,
   ): Promise<void> {
@@ -164,7 +164,7 @@ export class Conversation {
     }
     let args: unknown
     try {
-      args = decodeValue(body as Uint8Array<ArrayBuffer>)
+      args = decodeValue(body)
     } catch {
       throw new CallError('Cannot call the host: the arguments are none')
     }
@@ -199,8 +199,7 @@ export class Conversation {
       this.#say({ id, ...toMessage(['response', answer.head]) }, say)
       await sendPieces(answer.body, credit, (piece) => {
         signal.throwIfAborted()
-        // Copied: it may be a part of a buffer that goes on being used.
-        this.#say({ id, head: toMessage(['piece']).head, body: piece.slice() }, say)
+        this.#say({ id, head: toMessage(['piece']).head, body: piece }, say)
       })
       this.#say({ id, ...toMessage(['end']) }, say)
     } finally {

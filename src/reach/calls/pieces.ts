@@ -26,11 +26,12 @@ export class Credit {
 export async function sendPieces(
   body: AsyncIterable<Uint8Array>,
   credit: Credit,
-  send: (piece: Uint8Array) => void,
+  send: (piece: Uint8Array<ArrayBuffer>) => void,
 ): Promise<void> {
   for await (const chunk of body) {
     for (let at = 0; at < chunk.length; at += PIECE) {
-      const piece = chunk.subarray(at, at + PIECE)
+      // Copied: it may be a part of a buffer that goes on being used.
+      const piece = chunk.slice(at, at + PIECE)
       await credit.take(piece.length)
       send(piece)
     }

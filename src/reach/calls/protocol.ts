@@ -20,8 +20,8 @@
 /** A message. */
 export interface Message {
   readonly id: number
-  readonly head: Uint8Array
-  readonly body: Uint8Array
+  readonly head: Uint8Array<ArrayBuffer>
+  readonly body: Uint8Array<ArrayBuffer>
 }
 
 /** Begins an exchange, or goes on with one. */
@@ -54,7 +54,7 @@ export interface RequestHead {
 /** What it gets. */
 export interface ResponseHead {
   readonly status: number
-  readonly statusText?: string
+  readonly statusText?: string | undefined
   readonly headers: readonly (readonly [string, string])[]
   readonly url: string
   readonly redirected: boolean

@@ -6,8 +6,12 @@ import { type GuestHead, type HostHead, MAX_UNDER_WAY, MAX_VALUE, type Message }
 /** What carries messages to the host and back. */
 export interface Channel {
   send(message: Message): void
-  listen(listener: (message: Message) => void): void
+  /** `waits`: whether an answer is awaited, for which the program waits when it has nothing else to do. */
+  listen(listener: (message: Message) => void, waits: () => boolean): void
 }
+
+/** Exchange by which the channel itself says that the host hears nothing of this request. */
+const CLOSED = 0
 
 /** Hears what the host says of one exchange; true: it is over. */
 type Ear = (head: HostHead, body: Uint8Array<ArrayBuffer>) => boolean
@@ -27,28 +31,19 @@ export class Exchanges {
   readonly #ears = new Map<number, Ear>()
   readonly #waiting: (() => void)[] = []
   #next = 1
-  #open = false
+  #isOver: () => boolean = () => true
 
   constructor(channel: Channel) {
     this.#channel = channel
-    channel.listen((message) => this.#hear(message))
+    channel.listen((message) => this.#hear(message), () => this.#ears.size > 0)
   }
 
-  /** A request begins; what was under way in the last one is over. */
-  begin(): void {
-    this.#open = true
+  /** A request begins, and is over when `isOver` says so: then the host hears no more. What was under way in the last one is over. */
+  begin(isOver: () => boolean): void {
+    this.#isOver = isOver
+    if (this.#ears.size === 0) return
     this.#ears.clear()
     this.#waiting.length = 0
-  }
-
-  /** The request was answered: the host hears no more. */
-  end(): void {
-    this.#open = false
-  }
-
-  /** Whether there is a request that the host knows of. */
-  get open(): boolean {
-    return this.#open
   }
 
   /** Calls a function of the host, by its name. */
@@ -86,7 +81,7 @@ export class Exchanges {
 
   /** A number for an exchange, once there is room for one more. */
   async start(): Promise<number> {
-    if (!this.#open) throw new TypeError('Cannot call the host: the request has been answered')
+    if (this.#isOver()) throw new TypeError('Cannot call the host: the request has been answered')
     while (this.#ears.size >= MAX_UNDER_WAY) {
       await new Promise<void>((go) => this.#waiting.push(go))
     }
@@ -98,7 +93,7 @@ export class Exchanges {
   }
 
   /** Says something in an exchange; `ear` hears what comes in it from now on. */
-  send(id: number, head: GuestHead, body: Uint8Array = NOTHING, ear?: Ear): void {
+  send(id: number, head: GuestHead, body: Uint8Array<ArrayBuffer> = NOTHING, ear?: Ear): void {
     if (ear !== undefined) this.#ears.set(id, ear)
     this.#channel.send({ id, head: encode(stringify(head)), body })
   }
@@ -112,13 +107,24 @@ export class Exchanges {
   stop(id: number): void {
     if (!this.#ears.has(id)) return
     this.#over(id)
-    if (this.#open) this.send(id, ['cancel'])
+    if (!this.#isOver()) this.send(id, ['cancel'])
   }
 
   #hear({ id, head, body }: Message): void {
+    if (id === CLOSED) return this.#close()
     const ear = this.#ears.get(id)
     if (ear === undefined) return
-    if (ear(parse(decode(head)), body as Uint8Array<ArrayBuffer>)) this.#over(id)
+    if (ear(parse(decode(head)), body)) this.#over(id)
+  }
+
+  /** Nobody hears this request: a warm-up. */
+  #close(): void {
+    const error = new TypeError('Cannot call the host: it hears nothing while a program is warmed up')
+    const told = joinMessage(encodeValue(error, { stacks: false }))
+    for (const [id, ear] of [...this.#ears]) {
+      ear(['error'], told)
+      this.#over(id)
+    }
   }
 
   #over(id: number): void {

@@ -8,13 +8,13 @@ import type { Kv, KvBackend, KvRules } from './store.ts'
 /** Options of {@linkcode kv}. */
 export interface KvOptions {
   /** File of SQLite; those of one path share it. Default `mayfly.kv.sqlite` in the working directory. */
-  readonly path?: string
+  readonly path?: string | undefined
   /** What keeps the keys instead: one that was opened by itself. */
-  readonly store?: KvBackend
+  readonly store?: KvBackend | undefined
   /** Keys of this prefix. Default 100 000. */
-  readonly maxKeys?: number
+  readonly maxKeys?: number | undefined
   /** Bytes of its keys and values. Default 64 MiB. */
-  readonly maxBytes?: number
+  readonly maxBytes?: number | undefined
 }
 
 const RULES: OptionRules<KvOptions> = {

@@ -3,17 +3,17 @@
 /** How long a value stays. */
 export interface KvSetOptions {
   /** Milliseconds until it is gone. Default: it stays. */
-  readonly ttlMs?: number
+  readonly ttlMs?: number | undefined
 }
 
 /** Which keys are listed. */
 export interface KvListOptions {
   /** Those that begin so. Default: all. */
-  readonly prefix?: string
+  readonly prefix?: string | undefined
   /** Goes on behind a former list: its `cursor`. */
-  readonly cursor?: string
+  readonly cursor?: string | undefined
   /** Keys at most, 1 to 1000. Default 100. */
-  readonly limit?: number
+  readonly limit?: number | undefined
 }
 
 /** Keys in the order of their bytes. */

@@ -7,9 +7,9 @@ export interface OutboundHost {
   /** `api.example.com`, `*.example.com` (not `example.com` itself), `*`, or an address; with `:port`, and with `http://` in front for HTTP without TLS. */
   readonly host: string
   /** Ports beside the scheme's own. */
-  readonly ports?: readonly number[]
+  readonly ports?: readonly number[] | undefined
   /** Default: all. */
-  readonly methods?: readonly string[]
+  readonly methods?: readonly string[] | undefined
 }
 
 /** A header's value, or what gives it for each request. */
@@ -19,23 +19,23 @@ export type SecretHeader = string | (() => Awaitable<string>)
 export interface OutboundList extends OutboundBounds {
   readonly allow: readonly (string | OutboundHost)[]
   /** Headers that the host adds for a host, named as in `allow`: the program never sees them. */
-  readonly headers?: Readonly<Record<string, Readonly<Record<string, SecretHeader>>>>
+  readonly headers?: Readonly<Record<string, Readonly<Record<string, SecretHeader>>>> | undefined
   /** Addresses that names may lead to though they are private, as `10.1.0.0/16`. */
-  readonly addresses?: readonly string[]
+  readonly addresses?: readonly string[] | undefined
 }
 
 /** Bounds of what one request of a program fetches. */
 export interface OutboundBounds {
   /** Requests to other hosts, redirects too. Default 50. */
-  readonly subRequests?: number
+  readonly subRequests?: number | undefined
   /** Bytes of all bodies that are sent. Default 8 MiB. */
-  readonly requestBytes?: number
+  readonly requestBytes?: number | undefined
   /** Bytes of all bodies that are received, decompressed. Default 16 MiB. */
-  readonly responseBytes?: number
+  readonly responseBytes?: number | undefined
   /** Milliseconds until the headers of a response are there, and between two pieces of its body. Default 10 000. */
-  readonly idleMs?: number
+  readonly idleMs?: number | undefined
   /** Redirects of one request. Default 5. */
-  readonly redirects?: number
+  readonly redirects?: number | undefined
 }
 
 /** Bounds with their defaults. */

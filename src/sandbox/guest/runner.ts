@@ -5,6 +5,7 @@
 import type { Call, CallAnswer, FetchCall, GuestProgram } from '../message.ts'
 import { decodeValue } from '../../values/decode.ts'
 import { encodeValue, joinMessage } from '../../values/encode.ts'
+import type { ReachNames } from '../../reach/calls/protocol.ts'
 import type { Evaluate, Namespace } from './engine.ts'
 
 /** The part of the guest's context that is used here. */
@@ -12,6 +13,12 @@ interface RunnerContext {
   readonly head: { body: Uint8Array<ArrayBuffer> }
   readonly request: Request
   readonly send: { text(text: string): Response }
+}
+
+/** What the guest has for what a program may ask of the host. */
+export type ToReach = (names: ReachNames | undefined) => {
+  readonly env: Readonly<Record<string, unknown>>
+  readonly fetch: typeof fetch
 }
 
 type Method = (...args: unknown[]) => unknown
@@ -34,15 +41,25 @@ const WITH_STACKS = { stacks: true }
 export interface LoadedProgram extends GuestProgram {
   /** Its environment, as {@linkcode encodeValue} makes it; null: an empty one. */
   readonly env: Uint8Array<ArrayBuffer> | null
+  /** What it may ask of the host. */
+  readonly reach: ReachNames | undefined
 }
 
 /** The handlers of a runner; `loaded` is the program that it has, where it has one. Rejects with what that throws. */
-export async function createRunner(evaluate: Evaluate, loaded: LoadedProgram | null) {
+export async function createRunner(evaluate: Evaluate, loaded: LoadedProgram | null, toReach: ToReach) {
+  /** What a program finds in its environment: data, and what it may call. Its `fetch` asks the host. */
+  const toEnv = (env: Environment, names: ReachNames | undefined): Environment => {
+    if (names === undefined) return env
+    const reach = toReach(names)
+    setFetch(reach.fetch)
+    return { ...env, ...reach.env }
+  }
+  setFetch(toReach(loaded?.reach).fetch)
   const namespace = loaded === null ? null : await evaluate(loaded)
   const open = (program: GuestProgram | undefined) => program === undefined ? namespace! : evaluate(program)
   const ownEnv = loaded?.env ?? null
   /** Made anew, so that no call of the warm-up has changed it. */
-  const makeEnv = () => ownEnv === null ? {} : decodeValue(ownEnv) as Environment
+  const makeEnv = () => toEnv(ownEnv === null ? {} : decodeValue(ownEnv) as Environment, loaded?.reach)
 
   async function call(ctx: RunnerContext): Promise<Response> {
     const { head: { body }, send } = ctx
@@ -51,9 +68,10 @@ export async function createRunner(evaluate: Evaluate, loaded: LoadedProgram | n
     const start = now()
     try {
       const call = decodeValue(body) as Call
+      const env = call.env === undefined ? makeEnv() : toEnv(call.env, call.reach)
       const program = await open(call.program)
       loadMicros = (now() - start) * 1000
-      answer = [true, await answerCall(program, call, call.env ?? makeEnv()), loadMicros]
+      answer = [true, await answerCall(program, call, env), loadMicros]
     } catch (error) {
       answer = [false, error, loadMicros || (now() - start) * 1000]
     }
@@ -62,7 +80,9 @@ export async function createRunner(evaluate: Evaluate, loaded: LoadedProgram | n
 
   async function fetch(ctx: RunnerContext): Promise<Response> {
     const { head } = ctx
-    const { program, entrypoint, env = makeEnv(), props, body } = decodeValue(head.body) as FetchCall
+    const call = decodeValue(head.body) as FetchCall
+    const { program, entrypoint, props, body } = call
+    const env = call.env === undefined ? makeEnv() : toEnv(call.env, call.reach)
     head.body = body
     return await answerFetch(await open(program), entrypoint, env, props, ctx.request)
   }
@@ -89,6 +109,10 @@ async function answerFetch(
   return response as Response
 }
 
+function setFetch(value: typeof fetch): void {
+  Object.defineProperty(globalThis, 'fetch', { value, writable: true, configurable: true })
+}
+
 function respond(send: RunnerContext['send'], answer: CallAnswer): Response {
   let encoded
   try {
@@ -109,13 +133,18 @@ async function answerCall(
   let value
   if (method === undefined) {
     const exported = exportOf(namespace, entrypoint)
-    if (typeof exported === 'function') value = await apply(exported as Method, undefined, args as unknown[])
+    const self = { ...toContext(props, work), env }
+    if (typeof exported === 'function') value = await apply(exported as Method, self, args as unknown[])
     else if (args.length === 0) value = await exported
     else throw new TypeError(`Cannot call '${entrypoint}': it is ${typeof exported}, want a function`)
   } else {
     const isOwn = entrypoint === 'default' && typeof namespace[method] === 'function'
     const target = isOwn ? namespace : toTarget(namespace, entrypoint, env, toContext(props, work))
-    value = await apply(methodOf(target, method, entrypoint), isOwn ? undefined : target, args as unknown[])
+    value = await apply(
+      methodOf(target, method, entrypoint),
+      isOwn ? { ...toContext(props, work), env } : target,
+      args as unknown[],
+    )
   }
   if (work.length > 0) await Promise.all(work)
   return value

@@ -1,0 +1,31 @@
+/** What the code in a guest may ask of the host. */
+import type { ReachNames } from '../../reach/calls/protocol.ts'
+import { toEnv } from '../../reach/guest/env.ts'
+import { Exchanges } from '../../reach/guest/exchanges.ts'
+import { fetchBy, refuseFetch } from '../../reach/guest/fetch.ts'
+import { listen, send } from './host_channel.ts'
+
+/** What a program has of it. */
+export interface GuestReach {
+  readonly env: Readonly<Record<string, unknown>>
+  readonly fetch: typeof fetch
+}
+
+const exchanges = new Exchanges({
+  send: (message) => send(message as Parameters<typeof send>[0]),
+  listen,
+})
+
+/** A request begins. */
+export function beginReach(isOver: () => boolean): void {
+  exchanges.begin(isOver)
+}
+
+/** Its bindings, and its `fetch`. */
+export function toReach(names: ReachNames | undefined): GuestReach {
+  if (names === undefined) return { env: {}, fetch: refuseFetch }
+  return {
+    env: toEnv(names.bindings, exchanges),
+    fetch: names.fetches ? fetchBy(exchanges, null) : refuseFetch,
+  }
+}

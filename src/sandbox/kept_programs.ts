@@ -1,0 +1,145 @@
+/** The kept programs of a sandbox, by their names. */
+import { openVirtualMachines } from '../isolate/boot/virtual_machines.ts'
+import type { Machines } from '../isolate/machines/machines.ts'
+import { takeResponse, takeValue } from './answer.ts'
+import { toChannel } from './channel.ts'
+import { checkCode } from './code.ts'
+import type { SandboxEvents } from './events.ts'
+import { type Handover, type KeptCode, KeptProgram } from './kept.ts'
+import { type ResolvedLimits, resolveLimits, withTimeout } from './limits.ts'
+import { type Running, SandboxMachines } from './machines.ts'
+import type { Call } from './message.ts'
+import type { ResolvedSandboxOptions } from './options.ts'
+import type { SandboxLoader } from './programs.ts'
+import { readBody } from './request_body.ts'
+import { toCallFrame, toFetchFrame } from './runner.ts'
+import { type Done, perform, type Run } from './runs.ts'
+import type { Asks, CallOptions } from './worker.ts'
+
+/** What a frame leaves out for a machine that has its program. */
+const IN_MACHINE = { program: undefined, env: undefined, reach: undefined } as const
+
+/** Machines of one worker: one of each program. */
+export function openKeptMachines(queue: number): Promise<Machines> {
+  return openVirtualMachines({ vms: 1, queue })
+}
+
+/** Programs by their names, and the machines of one worker that run them. */
+export class KeptPrograms {
+  readonly #options: ResolvedSandboxOptions
+  readonly #open: () => Promise<Machines>
+  readonly #events: SandboxEvents
+  readonly #programs = new Map<string, KeptProgram>()
+  /** Opened for the first program. */
+  #machines: { readonly opened: Promise<Machines>; readonly machines: SandboxMachines } | null = null
+
+  constructor(options: ResolvedSandboxOptions, open: () => Promise<Machines>, events: SandboxEvents) {
+    this.#options = options
+    this.#open = open
+    this.#events = events
+  }
+
+  /** What asks the program of a name; another version than before takes the place of the former if it loads. */
+  get(name: string, load: SandboxLoader, version: string | undefined): Asks {
+    const next = { version, load: () => this.#load(load) }
+    let program = this.#programs.get(name)
+    let settled = Promise.resolve()
+    if (program === undefined) {
+      if (this.#programs.size >= this.#options.promoted) {
+        throw new RangeError(
+          `Cannot keep the program ${name}: ${this.#programs.size} are kept, want at most the sandbox's promoted`,
+        )
+      }
+      const machines = () => this.#pool().machines
+      program = new KeptProgram({ name, machines, queue: this.#options.queue }, next)
+      this.#programs.set(name, program)
+    } else if (version !== undefined && version !== program.version) {
+      settled = program.swap(next, this.#toHandover(name))
+      settled.catch((error) =>
+        this.#events.tell('sandbox:refused', {
+          name,
+          version,
+          runtime: this.#options.runtime,
+          reason: (error as Error).message,
+        })
+      )
+    }
+    const kept = program
+    return {
+      call: (call, options) =>
+        kept.call((running, loaded) => this.#call(name, running, loaded, call, options)),
+      fetch: async (request, call, options) => {
+        const body = await readBody(request, this.#options.maxBodyBytes)
+        const frame = toFetchFrame(request, { ...call, ...IN_MACHINE, body })
+        return await kept.call(async (running, loaded) => {
+          const { limits, done } = await this.#run(name, running, loaded, frame, options)
+          return takeResponse(limits, done.completion, done.remains)
+        })
+      },
+      ready: async () => {
+        await settled
+        await kept.call(() => Promise.resolve())
+      },
+    }
+  }
+
+  #pool() {
+    if (this.#machines !== null) return this.#machines
+    const opened = this.#open()
+    return this.#machines = { opened, machines: new SandboxMachines(() => opened) }
+  }
+
+  async #load(load: SandboxLoader): Promise<KeptCode> {
+    const code = checkCode(await load())
+    return { code, limits: resolveLimits(this.#options.runtime, code.limits, this.#options.limits) }
+  }
+
+  async #call(
+    name: string,
+    running: Running,
+    loaded: KeptCode,
+    call: Omit<Call, 'program' | 'env' | 'reach'>,
+    options: CallOptions,
+  ): Promise<unknown> {
+    const frame = toCallFrame({ ...call, ...IN_MACHINE })
+    const { limits, done } = await this.#run(name, running, loaded, frame, options)
+    return takeValue(limits, done.completion, done.remains).value
+  }
+
+  async #run(
+    name: string,
+    running: Running,
+    loaded: KeptCode,
+    frame: Uint8Array<ArrayBuffer>,
+    options: CallOptions,
+  ): Promise<{ readonly limits: ResolvedLimits; readonly done: Done }> {
+    const limits = withTimeout(loaded.limits, options)
+    const channel = toChannel(loaded.code, name)
+    const run: Run = { running, limits, frame, flow: 0, weight: 1, name, warm: true, channel, keep: true }
+    const { machines } = this.#pool()
+    return { limits, done: await perform(machines, this.#events, this.#options.queue, run) }
+  }
+
+  #toHandover(name: string): Handover {
+    const ask = (running: Running, loaded: KeptCode, entrypoint: string | null, args: readonly unknown[]) =>
+      this.#call(name, running, loaded, { entrypoint, method: undefined, args, props: undefined }, {})
+    const exports = async (running: Running, loaded: KeptCode, wanted: string) =>
+      (await ask(running, loaded, null, []) as readonly string[]).includes(wanted)
+    return {
+      handover: async (running, loaded) =>
+        await exports(running, loaded, 'handover') ? await ask(running, loaded, 'handover', []) : undefined,
+      takeover: async (running, loaded, value) => {
+        if (await exports(running, loaded, 'takeover')) await ask(running, loaded, 'takeover', [value])
+      },
+    }
+  }
+
+  /** Ends all of them after the calls that wait. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#programs.values()].map((program) => program.close()))
+    if (this.#machines === null) return
+    const { opened, machines } = this.#machines
+    await machines.close()
+    await opened.then((opened) => opened.close(), () => {})
+  }
+}

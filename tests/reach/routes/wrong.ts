@@ -1,0 +1,5 @@
+export const isolated = { bindings: ['NONE'] }
+
+export function GET(): Response {
+  return new Response('never')
+}
