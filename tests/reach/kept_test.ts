@@ -1,6 +1,7 @@
 /** Programs that keep their state, in machines. */
 import { Sandbox } from '@mayfly/mayfly/sandbox'
 import { assertEquals, assertRejects } from '@std/assert'
+import { MISSING } from '../isolated/fixture.ts'
 
 const COUNTER = `
 let count = 33436183
@@ -16,6 +17,7 @@ const code = (text: string, more = {}) => ({ mainModule: 'a.js', modules: { 'a.j
 
 Deno.test({
   name: 'a kept program answers one call after the other, and goes on after a crash',
+  ignore: MISSING !== '',
   sanitizeOps: false,
   sanitizeResources: false,
   async fn(t) {

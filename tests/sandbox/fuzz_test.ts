@@ -141,7 +141,7 @@ Deno.test('a changed call is answered, or refused with an error', async () => {
       f = (...args: unknown[]) => args
     },
   }
-  const runner = await createRunner(() => Promise.resolve(namespace), null)
+  const runner = await createRunner(() => Promise.resolve(namespace), null, () => ({ env: {}, fetch }))
   const program = { main: 'a.js', modules: [['a.js', 'js', 'code']] }
   const common = { program, entrypoint: 'default', env: { A: 1 }, props: { b: [2] } }
   const calls = [
