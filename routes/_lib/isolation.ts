@@ -67,7 +67,7 @@ export function recordIsolation(isolation: Isolation, event: LifecycleEvent): vo
 export function sayPhase({ phase, workers, reason, bootMs }: Isolation): string {
   switch (phase) {
     case 'off':
-      return 'This server was started without virtual machines (isolate: false), so the requests below answer 503.'
+      return 'This server was started without virtual machines (isolate: false), so isolated routes answer 503.'
     case 'waiting':
       return 'The machines are starting. In a new checkout the server first compiles the native library with cargo, once.'
     case 'booting':
@@ -77,7 +77,7 @@ export function sayPhase({ phase, workers, reason, bootMs }: Isolation): string 
         ? `No machine can run here, so worker processes run in their place: weaker, and every response says so. ${reason}`
         : `The machines run. The last program took ${Math.round(bootMs)} ms from its boot to its snapshot.`
     case 'unavailable':
-      return `No machine can run here, so the requests below answer 503. ${reason}`
+      return `No machine can run here, so isolated routes answer 503. ${reason}`
   }
 }
 
