@@ -11,6 +11,7 @@ export function createHost(): ContextHost {
     bus: createBus(),
     maxBodyBytes: 1 << 20,
     isTrustedProxy: () => false,
+    env: {},
     worker: undefined,
     render: () => Promise.reject(new Error('Cannot render: there are no views')),
     sendFile: () => Promise.reject(new Error('Cannot send a file: there are none')),

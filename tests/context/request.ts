@@ -9,6 +9,7 @@ export function createContext(path: string, init?: RequestInit): RequestContext 
     bus: createBus(),
     maxBodyBytes: 1 << 20,
     isTrustedProxy: () => false,
+    env: {},
     worker: undefined,
     render: () => new Response(),
     sendFile: () => Promise.reject(new Error('no files')),

@@ -95,6 +95,7 @@ function createHost(): ContextHost {
     bus: createBus(),
     maxBodyBytes: 1000,
     isTrustedProxy: (address) => address === '10.0.0.1',
+    env: {},
     worker: undefined,
     render: (state, name, data, options) => {
       const status = options?.status ?? (state.status || 200)
