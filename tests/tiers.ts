@@ -57,6 +57,7 @@ export const GATE_FILES = [
   'tests/sandbox/swap_test.ts',
   'tests/site/browser_test.ts',
   'tests/site/isolation_test.ts',
+  'tests/tenants/neighbours_test.ts',
 ] as const
 
 /** What runs in virtual machines; the rest of the tests runs beside it. */
