@@ -6,7 +6,7 @@ import {
   MACHINE_RULES,
 } from '../isolate/plan/options.ts'
 import { checkOptions } from '../options/check.ts'
-import { integer, object, type OptionRule, type OptionRules } from '../options/rule.ts'
+import { flag, integer, object, type OptionRule, type OptionRules } from '../options/rule.ts'
 import { SANDBOX_LIMIT_RULES, type SandboxLimits } from './limits.ts'
 import type { AllSet } from '../options/resolve.ts'
 
@@ -24,6 +24,8 @@ export interface SandboxOptions {
   readonly limits?: SandboxLimits | undefined
   /** Bytes of the body of a request. Default 1 MiB. */
   readonly maxBodyBytes?: number | undefined
+  /** Responses of programs say in `Server-Timing` how long they waited, ran and were parked. Default false. */
+  readonly serverTiming?: boolean
   /** Uses of a program after which it gets a snapshot of its own; 0: never. Default 20. */
   readonly promoteAfter?: number | undefined
   /** Programs that are kept by name; over it the one that was not used for the longest time is forgotten, and asked for again. Default 10 000. */
@@ -44,6 +46,7 @@ const RULES: OptionRules<SandboxOptions> = {
   runtime: DEFAULT_RULES.runtime,
   limits: object(SANDBOX_LIMIT_RULES),
   maxBodyBytes: integer(0),
+  serverTiming: flag(),
   promoteAfter: integer(0),
   programs: integer(1),
   codeMb: integer(1),
@@ -65,6 +68,7 @@ export function resolveSandboxOptions(
     runtime: options.runtime ?? 'deno',
     limits: options.limits ?? {},
     maxBodyBytes: options.maxBodyBytes ?? 1 << 20,
+    serverTiming: options.serverTiming ?? false,
     promoteAfter: options.promoteAfter ?? 20,
     programs: options.programs ?? 10_000,
     codeMb: options.codeMb ?? 256,

@@ -73,7 +73,8 @@ export class Programs {
   readonly #slots = new Map<string, Slot>()
   /** Those that have a snapshot; the one that was used last comes last. */
   readonly #warm = new Set<Version>()
-  #flow = 0
+  /** Of programs without names; isolates that share the machines begin at different ones. */
+  #flow = Math.floor(Math.random() * FLOWS)
   /** Snapshots are made one after the other: the cores are the calls'. */
   #making: Promise<unknown> = Promise.resolve()
   /** Bytes of the code of all names. */
@@ -99,11 +100,11 @@ export class Programs {
 
   /** A program without a name. */
   make(name: string | undefined, loader: SandboxLoader, version: string | undefined): Version {
-    this.#flow = this.#flow % FLOWS + 1
+    if (name === undefined) this.#flow = this.#flow % FLOWS + 1
     return {
       name,
       version,
-      flow: this.#flow,
+      flow: name === undefined ? this.#flow : flowOf(name),
       loader,
       loaded: null,
       bytes: 0,
@@ -303,6 +304,13 @@ export class Programs {
   ): void {
     this.#events.tell(kind, { name, version, runtime: this.#options.runtime, ...more })
   }
+}
+
+/** The same for a name in every isolate that shares the machines (FNV-1a). Two names of one number share their turns. */
+function flowOf(name: string): number {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193)
+  return (hash >>> 0) % FLOWS + 1
 }
 
 /** Why the modules of a program did not load before its snapshot. */

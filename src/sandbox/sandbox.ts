@@ -11,6 +11,7 @@ import { stopEsbuild } from '../compiler/esbuild.ts'
 import type { EventPattern } from '../events/bus.ts'
 import type { LifecycleListener } from '../events/kinds.ts'
 import { ClosedError } from '../isolate/machines/errors.ts'
+import type { Completion } from '../isolate/machines/completion.ts'
 import type { Machines } from '../isolate/machines/machines.ts'
 import { openVirtualMachines } from '../isolate/boot/virtual_machines.ts'
 import { takeResponse, takeValue } from './answer.ts'
@@ -324,7 +325,9 @@ export class Sandbox implements AsyncDisposable {
         options,
         true,
       )
-      return takeResponse(limits, completion, remains)
+      const response = takeResponse(limits, completion, remains)
+      if (this.#options.serverTiming) response.headers.append('server-timing', toServerTiming(completion))
+      return response
     })
   }
 
@@ -405,6 +408,14 @@ export class Sandbox implements AsyncDisposable {
       throw error
     }
   }
+}
+
+/** What is known when the response leaves: its machine is reset behind it, which the event tells. */
+function toServerTiming({ queueUs, runUs, parkedUs }: Completion): string {
+  const entries = { queue: queueUs, run: runUs, ...(parkedUs > 0 ? { parked: parkedUs } : {}) }
+  return Object.entries(entries).map(([name, us]) => `sandbox-${name};dur=${(us / 1000).toFixed(3)}`).join(
+    ', ',
+  )
 }
 
 function isClosed(error: unknown): boolean {

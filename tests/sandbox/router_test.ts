@@ -77,3 +77,15 @@ testIsolated('Hono runs what it is sent', async () => {
   const response = await app.request('/', { method: 'POST', body: 'export default 6 * 7' })
   assertEquals(await response.json(), 42)
 })
+
+testIsolated('the times of a response are in Server-Timing, behind those of the program itself', async () => {
+  const { Sandbox } = await import('@mayfly/mayfly/sandbox')
+  await using sandbox = await Sandbox.open({ vms: 1, serverTiming: true })
+  const text =
+    `export default { fetch: () => new Response('x', { headers: { 'server-timing': 'own;dur=1' } }) }`
+  const response = await sandbox.load({ mainModule: 'a.js', modules: { 'a.js': text } }).fetch('http://a.b/')
+  await response.body?.cancel()
+  const entries = response.headers.get('server-timing')!.split(', ').map((entry) => entry.split(';dur='))
+  assertEquals(entries.map(([name]) => name), ['own', 'sandbox-queue', 'sandbox-run'])
+  assertEquals(entries.every(([, ms]) => Number(ms) >= 0) && Number(entries[2]![1]) > 0, true)
+})

@@ -74,6 +74,76 @@ inEachSandbox({}, ({ runtime, test, sandbox }) => {
     assertEquals((await valueOf('export default (b) => b', options) as Uint8Array).length, 4 << 20)
   })
 
+  test('each kind of value comes out of a machine as it went in, and is there what it is here', async () => {
+    const values: unknown[] = [
+      ...[
+        null,
+        undefined,
+        true,
+        0,
+        -0,
+        NaN,
+        Infinity,
+        -Infinity,
+        5e-324,
+        '',
+        '\0\u2028"\\',
+        '\ud800',
+        0n,
+        -255n,
+      ],
+      ...[Object(1), Object('s'), Object(false), Object(2n), new Date(5), new Date(NaN), /a(?<b>c)+/giu],
+      ...[new Uint8ClampedArray([1]), new Int8Array([-1]), new Int16Array([-1]), new Uint16Array([1])],
+      ...[new Int32Array([-1]), new Uint32Array([1]), new Float32Array([1.5]), new BigInt64Array([-1n])],
+      ...[new BigUint64Array([1n]), new DataView(new Uint8Array([1, 2]).buffer), new ArrayBuffer(0)],
+      ...[new Map([[{}, new Map()]]), new Set([[2]]), new Array(5), Object.assign([1], { extra: true })],
+      ...[{ ['__proto__']: 1, constructor: 2 }, new TypeError('a', { cause: new Map([[1, 2]]) })],
+      ...[new AggregateError([new RangeError('b')], 'all'), new DOMException('stop', 'AbortError')],
+    ]
+    const kind = (value: unknown) =>
+      `${typeof value} ${Object.prototype.toString.call(value)} ${
+        value instanceof Error ? `${value.name} ${value.message}` : ''
+      }`
+    const text = `const kind = ${kind.toString()}
+      export default (values) => [values, values.map(kind)]`
+    const [back, kinds] = await valueOf(text, { args: [values] }) as [unknown[], string[]]
+    assertEquals(kinds, values.map(kind))
+    assertEquals(back.map(kind), values.map(kind))
+    const isError = (value: unknown) => value instanceof Error
+    assertEquals(back.filter((value) => !isError(value)), values.filter((value) => !isError(value)))
+    assertEquals(Object.is(back[4], -0), true)
+  })
+
+  test('values that do something are read once, on both sides, and what they throw is thrown there', async () => {
+    let reads = 0
+    const hostile = {
+      get a() {
+        return ++reads
+      },
+      toJSON: undefined,
+    }
+    assertEquals(await valueOf('export default (v) => v', { args: [hostile] }), { a: 1, toJSON: undefined })
+    const throws = {
+      get a() {
+        throw new RangeError('of the host')
+      },
+    }
+    await assertRejects(() => run('export default 1', { args: [throws] }), RangeError, 'of the host')
+    await assertRejects(() => run('export default 1', { args: [() => 1] }), DOMException, 'function')
+    for (
+      const [text, words] of [
+        ['{ get a() { throw new URIError("mine") } }', 'mine'],
+        ['new Proxy({}, { ownKeys() { throw new URIError("mine") } })', 'mine'],
+        ['Object.defineProperty(new Error("own"), "cause", { get() { throw 1 } })', ''],
+        ['(() => { let list = null; for (let i = 0; i < 50_000; i++) list = { list }; return list })()', ''],
+      ]
+    ) {
+      const told = await run(`export default () => (${text})`).catch((error) => error)
+      assertEquals(told instanceof ThrownError, words !== '', Deno.inspect(told).slice(0, 300))
+      if (words !== '') assertStringIncludes(told.message, words!)
+    }
+  })
+
   test('what a run does to the language changes its own answer at most', async () => {
     const poison = `
       for (const name of ['toJSON', 'get', 'then', 'push', 'set', 'forEach', 'toString']) {

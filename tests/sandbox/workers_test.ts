@@ -157,6 +157,13 @@ inEachSandbox({}, ({ test, sandbox }) => {
     assertEquals(await sandbox().load(code).call('check', { age: 1.5, name: 'ann' }), ['age'])
   })
 
+  test('a response says nothing of its times unless that is asked for', async () => {
+    const response = await sandbox().load(worker(`export default { fetch: () => new Response('x') }`)).fetch(
+      'http://x/',
+    )
+    assertEquals([await response.text(), response.headers.get('server-timing')], ['x', null])
+  })
+
   test('what is no program is refused in words', () => {
     const refused: [Partial<SandboxCode>, string][] = [
       [{ env: { MAIL: { send: () => {}, key: 1 } } }, 'MAIL has functions, and key is number'],
