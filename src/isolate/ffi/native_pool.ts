@@ -16,44 +16,14 @@ import {
 } from './layout.ts'
 import type { NativeLibrary } from './library.ts'
 import { type BusyPoll, createBusyPoll, noteAnswer, noteLate, shouldBusyPoll } from './busy_poll.ts'
-import type { Completion, Denial, DenialReason, OutcomeName, SubmitOptions } from '../machines/completion.ts'
+import type { Completion, Denial, SubmitOptions } from '../machines/completion.ts'
 import type { HostChannel, HostMessage, Say } from '../machines/host_channel.ts'
 import { DEFAULT_PARKED, type ParkedLimits } from '../machines/machines.ts'
 import type { NativeProgram } from './native_program.ts'
 import { PendingResets } from './pending_resets.ts'
+import type { PoolStatistics } from './pool_statistics.ts'
 import type { NativeSymbols } from './symbols.ts'
 import { encodeMessage, readMessage } from '../wire/message_frame.ts'
-
-/** Counts since a pool started; times are sums in microseconds, those of resets over the resets that have ended. */
-export interface PoolStatistics {
-  readonly outcomes: Readonly<Partial<Record<OutcomeName, number>>>
-  /** Refused system calls by reason. */
-  readonly denials: Readonly<Partial<Record<DenialReason, number>>>
-  /** Requests whose log was cut. */
-  readonly logsCut: number
-  readonly refused: number
-  /** Machines made, and machines given up as lost. */
-  readonly forks: number
-  readonly lost: number
-  /** Threads that crashed, by a bug of the library's; each cost its machines and the request in hand. */
-  readonly crashes: number
-  /** Requests in the queue, in machines, and in all not yet taken back. */
-  readonly waiting: number
-  readonly running: number
-  readonly held: number
-  /** Requests that wait for the host. */
-  readonly parked: number
-  /** Times that requests were parked, and for how long; messages that they said and were given. */
-  readonly parks: number
-  readonly parkedUs: number
-  readonly said: number
-  readonly heard: number
-  readonly queueUs: number
-  readonly runUs: number
-  readonly resetUs: number
-  readonly exits: number
-  readonly dirtyPages: number
-}
 
 /** Sizes of a pool. */
 export interface PoolOptions {
