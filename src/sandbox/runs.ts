@@ -25,7 +25,7 @@ export interface Run {
   /** The host's side of what the program says; without one it may say nothing. */
   readonly channel?: HostChannel | undefined
   /** The next run finds the machine as this one leaves it. */
-  readonly keep?: boolean
+  readonly keep?: boolean | undefined
 }
 
 /** A run that is over. */
@@ -49,7 +49,7 @@ export async function perform(
       flow,
       weight,
       channel,
-      keep,
+      keep: keep ?? false,
     })
   } catch (error) {
     if (error instanceof QueueFullError) {

@@ -39,7 +39,7 @@ export interface OutboundBounds {
 }
 
 /** Bounds with their defaults. */
-export type ResolvedBounds = Readonly<Required<OutboundBounds>>
+export type ResolvedBounds = { readonly [Name in keyof OutboundBounds]-?: number }
 
 /** What is told to a function that answers a program's requests. */
 export interface OutboundContext {
@@ -246,7 +246,7 @@ function toNamedRange(text: string): Range {
 }
 
 function toBounds(options: OutboundBounds): ResolvedBounds {
-  const bounds: Record<string, number> = { ...DEFAULT_BOUNDS }
+  const bounds: Record<keyof ResolvedBounds, number> = { ...DEFAULT_BOUNDS }
   for (const name of Object.keys(DEFAULT_BOUNDS) as (keyof ResolvedBounds)[]) {
     const value = options[name]
     if (value === undefined) continue
@@ -257,7 +257,7 @@ function toBounds(options: OutboundBounds): ResolvedBounds {
     }
     bounds[name] = value
   }
-  return bounds as unknown as ResolvedBounds
+  return bounds
 }
 
 function isHeaderValue(value: unknown): value is string {
