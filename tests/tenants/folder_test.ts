@@ -23,6 +23,7 @@ export default {
       'acme/page.dve': '<p>{{ x }}</p>',
       'acme/tenant.json': '{ "env": { "NAME": "ann" }, "hosts": ["acme.localhost", "*.acme.example"] }',
       'plain/main.js': says('plain'),
+      'plain/tenant.json': '{ "weight": 16, "concurrency": 2, "cpuMsPerSecond": 1000 }',
       '_shared/main.js': says('never'),
     },
   })
