@@ -35,7 +35,7 @@ const PROMISES: Readonly<Record<string, Expected>> = {
   node: { outcome: 'answered', text: /sha256: "[0-9a-f]{64}"[^]*700 -> \d+ bytes/ },
   error: {
     outcome: 'threw',
-    text: /^TypeError: .*\n {4}at first \(main\.ts:3:\d+\)\n {4}at default \(main\.ts:7:\d+\)$/,
+    text: /^TypeError: .*\n {4}at first \(main\.ts:3:\d+\)\n {4}at (?:Object\.)?default \(main\.ts:7:\d+\)$/,
     logs: /before the error/,
   },
   loop: {
@@ -125,7 +125,7 @@ Deno.test({
         await page.locator('.cm-content').waitFor()
         assertEquals(await page.evaluate(inPage.contrastFaults), [])
         await page.click('#run')
-        await says('#verdict', '^Answered after ')
+        await says('#verdict', '^Answered after ', START_MS)
         await says('#answer', 'from a virtual machine')
         await says('#console', 'This line is the console')
         await says('[data-cost="load"]', ' ms$')
