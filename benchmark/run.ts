@@ -11,6 +11,7 @@
  * - `--sandbox`: code that arrives at runtime instead, with flags of its own (sandbox/run.ts)
  * - `--isolated`: isolated handlers instead, with flags of its own (isolated/run.ts)
  */
+import { parseArgs } from '@std/cli/parse-args'
 import { fromFileUrl } from '@std/path'
 import { drawChart } from './chart.ts'
 import { describeMachine } from './machine.ts'
@@ -37,21 +38,20 @@ const OTHERS: Readonly<Record<string, string>> = {
 
 /** Reads the flags. Throws `TypeError` for one that is unknown and for a route that there is not. */
 export function toSettings(args: readonly string[]): Settings {
-  let quick = false
-  let rounds = 3
-  let seconds: number | undefined
-  let groups = GROUPS
-  for (let i = 0; i < args.length; i++) {
-    if (args[i] === '--quick') quick = true
-    else if (args[i] === '--rounds') rounds = Number(args[++i])
-    else if (args[i] === '--seconds') seconds = Number(args[++i])
-    else if (args[i] === '--only') groups = selectGroups(args[++i] ?? '')
-    else {throw new TypeError(
-        `Cannot run the benchmark: unknown argument ${
-          args[i]
-        }, want --quick, --rounds n, --seconds n, --only routes`,
-      )}
-  }
+  const { quick, only, ...given } = parseArgs<
+    { quick: boolean; rounds?: string; seconds?: string; only?: string }
+  >(args, {
+    boolean: ['quick'],
+    string: ['rounds', 'seconds', 'only'],
+    unknown(argument) {
+      throw new TypeError(
+        `Cannot run the benchmark: unknown argument ${argument}, want --quick, --rounds n, --seconds n, --only routes`,
+      )
+    },
+  })
+  const groups = only === undefined ? GROUPS : selectGroups(only)
+  const rounds = Number(given.rounds ?? 3)
+  const seconds = given.seconds === undefined ? undefined : Number(given.seconds)
   if (!Number.isInteger(rounds) || rounds < 1) {
     throw new TypeError(`Cannot run the benchmark: --rounds is ${rounds}, want a number from 1`)
   }

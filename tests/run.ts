@@ -5,6 +5,7 @@
  *
  * It ends with a line `N passed, N failed` and exits with 1 when anything failed.
  */
+import { parseArgs } from '@std/cli/parse-args'
 import { red } from '@std/fmt/colors'
 import { type Cargo, findCargo, ToolchainError } from '../src/isolate/ffi/build/toolchain.ts'
 import { installChromium, installGuestTools } from './install.ts'
@@ -43,22 +44,25 @@ async function main(args: readonly string[]): Promise<number> {
 /** Steps in turn, lanes of them beside each other, and stages of lanes in turn. */
 type Stages = Step[][][]
 
-/** The stages that the arguments ask for. */
+/** The tiers by their flags, and what goes with one of them. */
+const FLAGS = ['check', 'gate', 'after-test', 'nightly', 'vtx'] as const
+
+/** The stages that the arguments ask for. Throws `TypeError` for one that means nothing. */
 async function planStages(args: readonly string[]): Promise<Stages> {
-  const split = args.indexOf('--')
-  const flags = split === -1 ? args : args.slice(0, split)
-  const forTests = split === -1 ? [] : args.slice(split + 1)
-  if (flags.includes('--check')) return [[[...checkSteps(), checkPackages()]]]
+  const flags = parseArgs(args, {
+    boolean: FLAGS,
+    '--': true,
+    unknown: args[0] === '--vtx' ? undefined : refuse,
+  })
+  const forTests = flags['--'] ?? []
+  if (flags.check) return [[[...checkSteps(), checkPackages()]]]
   if (forTests.length > 0) return [[[...checkSteps(), denoTests('tests', forTests)]]]
   const cargo = await findCargo().catch(skipNative)
-  if (flags.includes('--vtx')) {
-    return cargo === undefined ? [] : [[[emulatedVtx(cargo, flags.filter((flag) => flag !== '--vtx'))]]]
-  }
-  if (flags.includes('--gate')) return await planGate(cargo, flags.includes('--after-test'))
-  if (flags.includes('--nightly')) {
-    return cargo === undefined
-      ? []
-      : [[[emulatedVtx(cargo, []), fuzzing(cargo, FUZZ_SECONDS.nightly), generatedCalls(), soak()]]]
+  if (flags.vtx) return cargo === undefined ? [] : [[[emulatedVtx(cargo, args.slice(1))]]]
+  if (flags.gate) return await planGate(cargo, flags['after-test'] === true)
+  if (flags.nightly) {
+    const native = cargo === undefined ? [] : [emulatedVtx(cargo, []), fuzzing(cargo, FUZZ_SECONDS.nightly)]
+    return [[[...native, generatedCalls(), ...cargo === undefined ? [] : [soak()]]]]
   }
   return [planQuick(cargo)]
 }
@@ -96,6 +100,13 @@ async function planGate(cargo: Cargo | undefined, afterTest: boolean): Promise<S
     ],
     [[fuzzing(cargo, FUZZ_SECONDS.gate), emulatedAmdV(cargo)]],
   ]
+}
+
+function refuse(argument: string): never {
+  const known = FLAGS.map((flag) => `--${flag}`).join(', ')
+  throw new TypeError(
+    `Cannot run the tests: unknown argument ${argument}, want ${known}, or -- and what deno test takes`,
+  )
 }
 
 function skipNative(error: unknown): undefined {

@@ -1,6 +1,6 @@
 /**
  * Faults on stderr: each new one at once, with what helps to find it; the same one again is counted, and the count is printed at most every ten seconds. A
- * route that fails for every request must not bury what else the log says.
+ * route that fails for every request must not hide what else the log says.
  */
 import { type LogText, toLogText } from '../errors/log_text.ts'
 

@@ -184,7 +184,7 @@ function overrun(pool: PoolState, member: Member, running: Task): void {
     reason: 'the task took too long',
     queueDepth: member.depth,
   })
-  bury(member, running, timeoutError(running.timeoutMs), pool)
+  retire(member, running, timeoutError(running.timeoutMs), pool)
   replace(pool, member)
 }
 
@@ -194,7 +194,7 @@ function crash(pool: PoolState, member: Member, reason: string): void {
   pool.hooks.crash?.({ index: member.index, reason, queueDepth: member.depth })
   const running = member.state === 'ready' ? runningTask(member) : undefined
   if (running === undefined) member.failures++
-  bury(member, running, crashError(reason), pool)
+  retire(member, running, crashError(reason), pool)
   if (member.failures > BACKOFF_MS.length - 1 && !pool.members.some(({ state }) => state === 'ready')) {
     giveUp(pool, reason)
   } else {
@@ -203,7 +203,7 @@ function crash(pool: PoolState, member: Member, reason: string): void {
 }
 
 /** Ends a thread: the running task fails, the others go back to the head of the outbox in their order. */
-function bury(member: Member, running: Task | undefined, error: Error, pool: PoolState): void {
+function retire(member: Member, running: Task | undefined, error: Error, pool: PoolState): void {
   stopMember(member)
   const orphans: Task[] = []
   for (let id = member.oldestId; id < member.nextId; id++) {

@@ -170,7 +170,7 @@ Deno.test('toHostError keeps an HttpError public and everything else private', (
   assertEquals((other.cause as Error).stack, 'Error: m')
 })
 
-Deno.test('mapStack leaves out what no user can mend', () => {
+Deno.test('mapStack leaves out what no user can fix', () => {
   const guest = new URL('../../src/isolate/guest/serve.ts', import.meta.url).pathname.slice(1)
   const map = {
     version: 3,

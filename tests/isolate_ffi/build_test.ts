@@ -162,16 +162,16 @@ Deno.test('a terminal shows one line that changes', () => {
   ])
 })
 
-Deno.test('buildLibrary tells the last words of a cargo that fails, and the mend where it knows one', async () => {
+Deno.test('buildLibrary tells the last words of a cargo that fails, and a hint where it knows one', async () => {
   const cases = [
     ['error: linker \\`cc\\` not found', 'install a C linker'],
     ['error: cannot be built because it requires rustc 1.95', 'update Rust'],
     ['error[E0001]: whatever', 'its last words follow'],
   ]
-  for (const [words, mend] of cases) {
+  for (const [words, hint] of cases) {
     await withWorkspace(`${SCRIPT}echo "${words}" >&2; exit 101\n`, async ({ options }) => {
       const error = await assertRejects(() => buildLibrary(options), NativeBuildError, 'exit code 101')
-      assert(error.message.includes(mend), error.message)
+      assert(error.message.includes(hint), error.message)
       assert(error.output.endsWith(words.replaceAll('\\', '')), error.output)
     })
   }

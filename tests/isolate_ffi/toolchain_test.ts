@@ -100,7 +100,7 @@ Deno.test('the oldest Rust is the one of the workspace', async () => {
   assertEquals(/^rust-version = "(.*)"$/m.exec(manifest)?.[1], RUST_VERSION)
 })
 
-Deno.test('checkKvmDevice says what is missing and how to mend it, before anything is built', async () => {
+Deno.test('checkKvmDevice says what is missing and what to do, before anything is built', async () => {
   const linux = { os: 'linux', arch: 'x86_64' } as typeof Deno.build
   await assertRejects(
     () => checkKvmDevice('/nonexistent/kvm', linux),

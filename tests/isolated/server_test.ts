@@ -175,7 +175,7 @@ testServer('requests without a pause meet no failure while a file is saved five 
   assertEquals(faults, [])
 })
 
-testServer('a broken save keeps the last good version, and its mend is taken', {
+testServer('a broken save keeps the last good version, and its repair is taken', {
   'index.ts': route('good'),
 }, async (server) => {
   assertEquals(await server.ask('/'), '200 good 1')

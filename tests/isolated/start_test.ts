@@ -27,7 +27,7 @@ function slowOpener(): {
   return opener
 }
 
-Deno.test('without machines routes answer 503, and the start says why and how to mend it, once', async () => {
+Deno.test('without machines routes answer 503, and the start says why and what to do, once', async () => {
   const site = createWorkerSite('context', { isolate: {} })
   const told = await errorsOf(async () => {
     for (let i = 0; i < 3; i++) {

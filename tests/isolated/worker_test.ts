@@ -26,7 +26,7 @@ function kindsOf(site: WorkerSite, pattern: RegExp): string[] {
   return site.events.map(({ kind }) => kind).filter((kind) => pattern.test(kind))
 }
 
-Deno.test('the start says it once, with the mend, and every response carries the header', async () => {
+Deno.test('the start says it once, with a hint, and every response carries the header', async () => {
   using _environment = setEnvironment({ DENO_ENV: 'development' })
   const site = createWorkerSite('context', {
     middleware: session({ cookieSecret: 'x'.repeat(32), secure: false }),

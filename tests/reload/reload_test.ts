@@ -134,7 +134,7 @@ testReload('a helper that a route imports, at any depth', {
 })
 
 testReload(
-  'a broken save keeps the last good version, then mends',
+  'a broken save keeps the last good version, then is well again',
   { 'routes/a.js': route('good') },
   async (site) => {
     await site.write('routes/a.js', 'export const GET = (ctx => {\n')
@@ -149,7 +149,7 @@ testReload(
   },
 )
 
-testReload('a broken save of a helper keeps the last good version, then mends', {
+testReload('a broken save of a helper keeps the last good version, then is well again', {
   'lib/helper.js': `export const word = 'good'\n`,
   'routes/a.js': `import { word } from '../lib/helper.js'\nexport const GET = (ctx) => ctx.send.text(word)\n`,
 }, async (site) => {
@@ -161,7 +161,7 @@ testReload('a broken save of a helper keeps the last good version, then mends', 
   await site.until('/a', '200 mended')
 })
 
-testReload('a route that is broken at start serves once it is mended', {
+testReload('a route that is broken at start serves once it is repaired', {
   'routes/a.js': 'export const GET = \n',
   'routes/b.js': route('b'),
 }, async (site) => {
@@ -283,7 +283,7 @@ testReload('a view and its partials', {
   await site.until('/a', '200 three arm')
 })
 
-testReload('a broken view keeps the last good version, then mends', {
+testReload('a broken view keeps the last good version, then is well again', {
   'routes/a.js': PAGE,
   'views/page.dve': `good {{ word }}`,
 }, async (site) => {

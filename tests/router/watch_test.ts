@@ -108,7 +108,7 @@ Deno.test('startHotReload keeps the last good version of a broken save and tells
   await eventually('mended', () => get(watch, '/a') === 'mended')
 })
 
-Deno.test('startHotReload mends a route that was broken from the start', async () => {
+Deno.test('startHotReload repairs a route that was broken from the start', async () => {
   await using site = await tempSite({ 'routes/a.ts': `export const GET = (` })
   await using watch = await watched(site)
   assert(told(watch, 'route:error', '/a'))
@@ -186,7 +186,7 @@ Deno.test('startHotReload applies changes of _middleware and _error', async () =
   await eventually('outer only', () => chain() === 'changed')
 })
 
-Deno.test('startHotReload keeps the table when names clash, and goes on when they are mended', async () => {
+Deno.test('startHotReload keeps the table when names clash, and goes on when they are repaired', async () => {
   await using site = await tempSite({ 'routes/a.ts': `export const GET = () => 'a'` })
   await using watch = await watched(site)
   const table = watch.hot.table

@@ -18,7 +18,7 @@ async function refusal(config: object, env: Record<string, string> = {}, cwd?: s
   return text
 }
 
-Deno.test('serve refuses a port in use, with the mend', async () => {
+Deno.test('serve refuses a port in use, with a hint', async () => {
   using taken = Deno.listen({ hostname: '127.0.0.1', port: 0 })
   const { port } = taken.addr
   const text = await refusal({ serve: { hostname: '127.0.0.1', port } })
@@ -54,12 +54,12 @@ Deno.test('development listens to this machine alone, production to all, unless 
   }
 })
 
-Deno.test('serve refuses a folder of routes that is missing, with the mend', async () => {
+Deno.test('serve refuses a folder of routes that is missing, with a hint', async () => {
   const text = await refusal({ serve: SERVE, router: { routesDir: './no_such_folder' } })
   assertMatch(text, /StartupError: .*no_such_folder.*(create|routesDir)/s)
 })
 
-Deno.test('serve refuses a folder of views that is missing, with the mend', async () => {
+Deno.test('serve refuses a folder of views that is missing, with a hint', async () => {
   const text = await refusal({ serve: SERVE, router: { viewsDir: './no_such_views' } })
   assertMatch(text, /StartupError: .*viewsDir.*no_such_views|StartupError: .*no_such_views.*viewsDir/s)
 })
@@ -111,7 +111,7 @@ Deno.test('serve refuses malformed names, all in one message', async () => {
   })
 })
 
-Deno.test('bad options are named in one message, with the mend', async () => {
+Deno.test('bad options are named in one message, with a hint', async () => {
   await using child = startChild({ router: { maxBodyByte: 1, drainMs: '5', maxUrlLength: 0 } })
   assertEquals(await child.ended, 1)
   const text = child.stderr()

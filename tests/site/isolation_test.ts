@@ -64,7 +64,7 @@ Deno.test('recordIsolation follows the machines from the start to the snapshot',
   assertMatch(sayPhase(broken), /did not boot/)
 })
 
-Deno.test('recordIsolation says how to mend what is missing, and names no folder', () => {
+Deno.test('recordIsolation says what to do about what is missing, and names no folder', () => {
   const unavailable = (error: Error, instead = 'refuse') => {
     const isolation = createIsolation(false)
     recordIsolation(isolation, event('isolate:unavailable', { error, instead }))

@@ -74,7 +74,7 @@ fn handler_before() {
 }
 
 /// Descriptors, threads and mappings of this process.
-fn holdings() -> [usize; 3] {
+fn resources() -> [usize; 3] {
     let count = |path: &str| std::fs::read_dir(path).unwrap().count();
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     [
@@ -85,20 +85,20 @@ fn holdings() -> [usize; 3] {
 }
 
 fn many_crashes() {
-    let threads = holdings()[1];
+    let threads = resources()[1];
     let crashes = |n: usize| {
         (0..n).for_each(|_| drop(crate::crash_of(read_nothing).expect("a crash")));
         // The last one may still be on its way out.
         let deadline = Instant::now() + Duration::from_secs(10);
-        while holdings()[1] > threads && Instant::now() < deadline {
+        while resources()[1] > threads && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
         }
     };
     // The allocator gives each new thread an arena, and a crashed one keeps its: up to eight a CPU, then they are shared.
     crashes(8 * std::thread::available_parallelism().unwrap().get() + 10);
-    let before = holdings();
+    let before = resources();
     crashes(100);
-    let after = holdings();
+    let after = resources();
     assert_eq!(before[..2], after[..2], "descriptors, threads");
     assert!(after[2] < before[2] + 20, "mappings: {before:?}, then {after:?}");
 }

@@ -11,19 +11,19 @@ use super::request::frame;
 use super::sheet::Sheet;
 
 /// What this process holds.
-struct Holdings {
+struct Resources {
     resident_kib: u64,
     files: usize,
     maps: usize,
 }
 
-fn holdings() -> std::io::Result<Holdings> {
+fn resources() -> std::io::Result<Resources> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status
         .lines()
         .find_map(|l| l.strip_prefix("VmRSS:"))
         .unwrap_or_default();
-    Ok(Holdings {
+    Ok(Resources {
         resident_kib: line.trim().trim_end_matches(" kB").parse().unwrap_or(0),
         files: fs::read_dir("/proc/self/fd")?.count(),
         maps: fs::read_to_string("/proc/self/maps")?.lines().count(),
@@ -60,7 +60,7 @@ pub fn soak(
         };
         wrong += u64::from(!right);
         if (i + 2) % (requests / 5) == 0 {
-            held.push(holdings()?);
+            held.push(resources()?);
         }
     }
     instance.check()?;

@@ -6,7 +6,7 @@ use crate::{SIGBUS, SIGFPE, SIGSEGV, SIGTRAP};
 const HEAD: usize = 16;
 const MIB: usize = 1 << 20;
 
-pub const DEEDS: &[(&str, End)] = &[
+pub const CASES: &[(&str, End)] = &[
     // Answers that are none.
     ("wait_for_next", Stuck),
     ("cut_frame", Stuck),

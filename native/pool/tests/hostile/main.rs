@@ -120,7 +120,7 @@ fn judge<'a>(check: bool, rows: impl Iterator<Item = (&'a str, Vec<u8>, &'a End)
 fn attacks_end_by_their_name_and_leave_a_clean_machine() {
     judge(
         true,
-        attacks::DEEDS
+        attacks::CASES
             .iter()
             .map(|(name, end)| (*name, frame(name, &[slowness() as u8]), end)),
     );
@@ -178,5 +178,5 @@ fn faults_of_instructions_reach_the_programs_own_handler() {
 
 #[test]
 fn the_tables_are_as_long_as_they_claim() {
-    assert!(attacks::DEEDS.len() >= 40 && code::ROWS.len() >= 40);
+    assert!(attacks::CASES.len() >= 40 && code::ROWS.len() >= 40);
 }

@@ -98,7 +98,7 @@ fn limits() -> Limits {
     }
 }
 
-/// The answer of a deed that got all `n` of what it asked for.
+/// The answer of a case that got all `n` of what it asked for.
 fn all(n: impl std::fmt::Display) -> String {
     format!("{n} 0")
 }
@@ -248,7 +248,7 @@ fn memory_ends_the_request_at_the_same_page_each_time() {
     };
     let outcome = text(&guest.ask("free 0"));
     let free: u64 = outcome.split_once(' ').unwrap().0.parse().unwrap();
-    // `fits` pages fit, `over` do not; what else a deed touches is a few pages more or less.
+    // `fits` pages fit, `over` do not; what else a case touches is a few pages more or less.
     let (mut fits, mut over) = (free - 64, free + 64);
     assert_eq!(text(&guest.run(&format!("touch {fits}"))), all(fits));
     assert_eq!(guest.run(&format!("touch {over}")), Outcome::OutOfMemory);
@@ -279,12 +279,12 @@ fn cpu_time_ends_the_request_and_waiting_costs_none() {
     assert_eq!(text(&guest.ask("work 20")), all(20));
     // The clock jumps: a sleep of an hour is no time at all.
     assert_eq!(text(&guest.ask("sleep 3600000")), all(3_600_000));
-    for deed in ["work 100000", "call-for-ever"] {
+    for case in ["work 100000", "call-for-ever"] {
         let before = thread_cpu_ns();
-        assert_eq!(guest.run(deed), Outcome::CpuOver);
+        assert_eq!(guest.run(case), Outcome::CpuOver);
         let used = thread_cpu_ns() - before;
-        assert!(used >= 300 * MS, "{deed}: stopped after {used} ns of CPU time");
-        assert_eq!(text(&guest.ask("work 20")), all(20), "after {deed}");
+        assert!(used >= 300 * MS, "{case}: stopped after {used} ns of CPU time");
+        assert_eq!(text(&guest.ask("work 20")), all(20), "after {case}");
     }
 }
 
@@ -296,11 +296,11 @@ fn a_deadline_ends_a_call_that_is_under_way() {
     }) else {
         return;
     };
-    for deed in ["devour 1", "devour 2"] {
+    for case in ["devour 1", "devour 2"] {
         let exits = guest.instance.exits();
-        assert_eq!(guest.ask(deed), Outcome::CpuOver, "{deed}");
+        assert_eq!(guest.ask(case), Outcome::CpuOver, "{case}");
         // The guest made two calls: what is more are pieces of the second, with a look at the deadline before each.
-        assert!(guest.instance.exits() - exits > 8, "{deed}");
+        assert!(guest.instance.exits() - exits > 8, "{case}");
     }
     let Some(mut guest) = Bounded::new(limits()) else {
         return;
@@ -329,12 +329,12 @@ fn a_cpu_deadline_is_never_missed_however_short() {
     };
     // Deadlines that end before the first entry, at an entry, in ring 3 and in calls.
     for i in 0..300 {
-        let deed = if i % 2 == 0 {
+        let case = if i % 2 == 0 {
             "work 100000"
         } else {
             "call-for-ever"
         };
-        assert_eq!(guest.run_unchecked(deed), Outcome::CpuOver, "{i}");
+        assert_eq!(guest.run_unchecked(case), Outcome::CpuOver, "{i}");
     }
     guest.instance.check().unwrap();
 }
@@ -397,7 +397,7 @@ fn the_pool_counts_what_was_met() {
         return;
     };
     let pool = Pool::start(1, 10).unwrap();
-    let deeds = [
+    let cases = [
         ("log 11", "answered"),
         ("call-for-ever", "calls"),
         ("work 100000", "cpu"),
@@ -406,11 +406,11 @@ fn the_pool_counts_what_was_met() {
         ("hello", "answered"),
     ];
     let mut done: Vec<Completion> = Vec::new();
-    for (id, (deed, want)) in deeds.into_iter().enumerate() {
+    for (id, (case, want)) in cases.into_iter().enumerate() {
         let job = Job {
             id: id as u64,
             program: program.clone(),
-            frame: frame(deed, b""),
+            frame: frame(case, b""),
             timeout_ns: PATIENCE,
             flow: 0,
             weight: 1,
@@ -421,7 +421,7 @@ fn the_pool_counts_what_was_met() {
         pool.submit(job).unwrap();
         done.clear();
         assert_eq!(pool.fetch(&mut done, 1, Duration::from_nanos(PATIENCE)), 1);
-        assert_eq!(done[0].outcome.name(), want, "{deed}");
+        assert_eq!(done[0].outcome.name(), want, "{case}");
     }
     assert_eq!(done[0].traces, Traces::default(), "hello");
     let stats = pool.stats();

@@ -197,14 +197,14 @@ function spawnCargo(
 
 /** The error of a cargo that failed, with the remedy for the most frequent causes. */
 function toBuildError({ what }: Artifact, how: string, output: string): NativeBuildError {
-  const mend = /linker `[^`]+` not found/.test(output)
+  const hint = /linker `[^`]+` not found/.test(output)
     ? 'install a C linker (Debian: apt install gcc libc6-dev)'
     : /requires rustc|is not supported by the following package|edition2024/.test(output)
     ? 'update Rust to 1.95 or later (rustup update)'
     : /failed to (?:download|fetch|get)|Could not resolve host|network/.test(output)
     ? 'cargo needs its registry once, or a filled cache'
     : 'its last words follow'
-  return new NativeBuildError(`Cannot build ${what}: cargo ended with ${how}; ${mend}`, output)
+  return new NativeBuildError(`Cannot build ${what}: cargo ended with ${how}; ${hint}`, output)
 }
 
 /** Files of other sources; a process that has one in use keeps it. */
