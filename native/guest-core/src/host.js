@@ -9,23 +9,32 @@
 
   function startTimer(callback, ms, repeat) {
     const id = nextTimer++
+    const after = ms >= 1 && ms <= TIMEOUT_MAX ? ms : 1
+    const timer = { handle: 0, due: ops.op_mayfly_monotonic_ms() + after }
     const run = () => {
       if (!repeat) timers.delete(id)
+      else timer.due = ops.op_mayfly_monotonic_ms() + after
       callback()
     }
-    const after = ms >= 1 && ms <= TIMEOUT_MAX ? ms : 1
-    timers.set(
-      id,
-      repeat ? core.createSystemInterval(run, after, true) : core.createSystemTimer(run, after, true),
-    )
+    timer.handle = repeat
+      ? core.createSystemInterval(run, after, true)
+      : core.createSystemTimer(run, after, true)
+    timers.set(id, timer)
     return id
+  }
+
+  /** Milliseconds until the next timer, -1 without one. */
+  function untilTimer() {
+    let due = Infinity
+    for (const timer of timers.values()) due = Math.min(due, timer.due)
+    return due === Infinity ? -1 : Math.max(0, due - ops.op_mayfly_monotonic_ms())
   }
 
   function stopTimer(id) {
     const timer = timers.get(id)
     if (timer === undefined) return
     timers.delete(id)
-    core.cancelTimer(timer)
+    core.cancelTimer(timer.handle)
   }
 
   globalThis.__mayfly = {
@@ -34,6 +43,9 @@
     sendKept: ops.op_mayfly_send_kept,
     sendText: ops.op_mayfly_send_text,
     sendBytes: ops.op_mayfly_send_bytes,
+    say: ops.op_mayfly_say,
+    hear: ops.op_mayfly_hear,
+    untilTimer,
     log: ops.op_mayfly_log,
     exit: ops.op_mayfly_exit,
     defineModule: ops.op_mayfly_define_module,

@@ -209,12 +209,9 @@ impl Kernel {
         self.calls_left = self.limits.calls;
         self.denials.take();
         self.write_clock_page(m);
+        self.drop_messages();
         if self.files.stdio.messages != request.messages {
             self.files.stdio.messages = request.messages;
-        }
-        // Messages that the program did not read: they end with their request.
-        if self.files.stdio.unread() > 0 {
-            self.files.stdio.drop_input();
         }
         self.files.push_input(request.input);
         self.schedule(m)
@@ -234,6 +231,13 @@ impl Kernel {
     #[must_use]
     pub fn unread(&self) -> usize {
         self.files.stdio.unread()
+    }
+
+    /// Drops the messages that the program has not read: they end with their request.
+    pub(crate) fn drop_messages(&mut self) {
+        if self.files.stdio.messages && self.files.stdio.unread() > 0 {
+            self.files.stdio.drop_input();
+        }
     }
 
     /// Adds bytes to fd 0; [`Kernel::run`] lets a thread read them.

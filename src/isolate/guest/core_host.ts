@@ -3,6 +3,7 @@ import type { RequestLine } from '../wire/request_line.ts'
 import { NOTHING } from './http/head.ts'
 import { type GuestHost, setHost } from './host.ts'
 import { hasMessages, takeMessages } from './outbox.ts'
+import { noticeTimer } from './timers.ts'
 
 /** What the runtime gives, as `native/guest-core/src/host.js` makes it and its surface adds to it. */
 interface CoreHost {
@@ -21,7 +22,11 @@ interface CoreHost {
   sendText(header: string, body: string, units: number, limit: number): boolean
   sendBytes(header: string, body: Uint8Array, limit: number): boolean
   say(messages: Uint8Array): void
-  hear(): Uint8Array<ArrayBuffer> | null
+  /** For so many milliseconds at most, negative for ever. */
+  hear(milliseconds: number): Uint8Array<ArrayBuffer> | null
+  /** Milliseconds until the next timer, -1 without one. */
+  untilTimer(): number
+  startTimer(callback: () => void, ms: number, repeat: boolean): number
   log(bytes: Uint8Array): number
   exit(code: number): never
   /** Makes `code` the module at `url`, which imports find as `name` too; `json` is the module for an import that wants JSON. */
@@ -39,7 +44,7 @@ interface CoreHost {
 }
 
 const { __mayfly: core } = globalThis as unknown as { __mayfly: CoreHost }
-const { receive, sendKept, sendText, sendBytes, log } = core
+const { receive, sendKept, sendText, sendBytes, log, startTimer } = core
 /** For programs that bring modules along. */
 export const { defineModule } = core
 let discards = false
@@ -79,7 +84,9 @@ const coreHost: GuestHost = {
   say(messages) {
     if (!discards) core.say(messages)
   },
-  hear: core.hear,
+  hear: () => core.hear(-1),
+  hearBesideTimers,
+  endOfHearing: () => undefined,
   discardOutput(yes) {
     discards = yes
   },
@@ -107,6 +114,31 @@ const coreHost: GuestHost = {
 }
 
 const decoder = new TextDecoder()
+
+// The surface makes timers by it.
+core.startTimer = (callback, ms, repeat) => {
+  noticeTimer()
+  return startTimer(callback, ms, repeat)
+}
+
+let hears = false
+
+/** Waits for the host until the next timer is due, lets that run, and waits again. */
+function hearBesideTimers(hand: (messages: Uint8Array<ArrayBuffer>) => void, awaits: () => boolean): void {
+  if (hears || core.untilTimer() < 0) return
+  hears = true
+  const step = () => {
+    hears = false
+    if (!awaits()) return
+    const wait = core.untilTimer()
+    // Without a timer the program is idle, and waits as such.
+    if (wait < 0) return
+    const messages = core.hear(wait)
+    if (messages !== null) hand(messages)
+    if (awaits()) hearBesideTimers(hand, awaits)
+  }
+  startTimer(step, 0, false)
+}
 
 /** Messages leave before the answer. */
 function flush(): void {

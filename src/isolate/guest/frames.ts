@@ -13,9 +13,13 @@ import {
 import { type GuestHead, NOTHING, readHeader } from './http/head.ts'
 import type { FrameHeader, GuestHost } from './host.ts'
 import { hasMessages, takeMessages } from './outbox.ts'
+import { hasTimers } from './timers.ts'
 
 /** Most frames fit; a larger one gets memory of its own. */
 const BUFFER_BYTES = 65_536
+
+/** Where a frame's kind lies in its head. */
+const KIND = 5
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -23,9 +27,10 @@ const input = new Uint8Array(BUFFER_BYTES)
 const out = new Uint8Array(BUFFER_BYTES)
 let discards = false
 
-/** `read` waits for bytes on fd 0, null at its end; `write` writes to fd 1. Both return how many. */
+/** `read` and `readLater` wait for bytes on fd 0, null at its end; `write` writes to fd 1. All return how many. */
 export interface ByteCalls {
   read(into: Uint8Array): number | null
+  readLater(into: Uint8Array): Promise<number | null>
   write(bytes: Uint8Array): number
 }
 
@@ -34,9 +39,22 @@ export function createFrames(
   calls: ByteCalls,
 ): Pick<
   GuestHost,
-  'receive' | 'toHeader' | 'keepHeader' | 'sendText' | 'sendBytes' | 'say' | 'hear' | 'discardOutput'
+  | 'receive'
+  | 'toHeader'
+  | 'keepHeader'
+  | 'sendText'
+  | 'sendBytes'
+  | 'say'
+  | 'hear'
+  | 'hearBesideTimers'
+  | 'endOfHearing'
+  | 'discardOutput'
 > {
   return {
+    hearBesideTimers: (hand, awaits) => {
+      if (hasTimers() && hearing === undefined) hearing = hearLater(calls, hand, awaits)
+    },
+    endOfHearing: () => hearing,
     say: (messages) => writeAll(calls, messages),
     hear: () => hear(calls),
     receive: (head) => receive(calls, head),
@@ -50,9 +68,40 @@ export function createFrames(
   }
 }
 
+/** What {@link hearLater} read of the next request, and its reading. */
+let early: Uint8Array<ArrayBuffer> | null = null
+let hearing: Promise<void> | undefined
+
+/** Reads on a thread beside the event loop, in which timers go on. */
+async function hearLater(
+  calls: ByteCalls,
+  hand: (messages: Uint8Array<ArrayBuffer>) => void,
+  awaits: () => boolean,
+): Promise<void> {
+  while (awaits()) {
+    const bytes = new Uint8Array(BUFFER_BYTES)
+    const have = await calls.readLater(bytes)
+    if (have === null) break
+    if (bytes[KIND] === REQUEST) {
+      // The request ended before the host said anything, and this is the next.
+      early = bytes.subarray(0, have)
+      break
+    }
+    hand(readRest(calls, bytes, have))
+  }
+  hearing = undefined
+}
+
+function readEarly(into: Uint8Array): number {
+  const bytes = early!
+  early = null
+  into.set(bytes)
+  return bytes.length
+}
+
 function receive(calls: ByteCalls, head: GuestHead): string | null {
   let bytes = input
-  let have = calls.read(input)
+  let have = early === null ? calls.read(input) : readEarly(input)
   if (have === null) return null
   while (have < HEAD_BYTES) have += readMore(calls, bytes, have)
   const { headerBytes, bodyBytes } = readHead(bytes.subarray(0, HEAD_BYTES), REQUEST)
@@ -72,9 +121,19 @@ function receive(calls: ByteCalls, head: GuestHead): string | null {
 }
 
 function hear(calls: ByteCalls): Uint8Array<ArrayBuffer> | null {
-  let bytes = new Uint8Array(BUFFER_BYTES)
-  let have = calls.read(bytes)
-  if (have === null) return null
+  const bytes = new Uint8Array(BUFFER_BYTES)
+  const have = calls.read(bytes)
+  return have === null ? null : readRest(calls, bytes, have)
+}
+
+/** Completes the last of the messages: the host gives whole ones. */
+function readRest(
+  calls: ByteCalls,
+  given: Uint8Array<ArrayBuffer>,
+  got: number,
+): Uint8Array<ArrayBuffer> {
+  let bytes = given
+  let have = got
   for (let start = 0; start < have;) {
     const missing = missingBytes(bytes.subarray(start, have))
     if (missing <= 0) {

@@ -29,6 +29,13 @@ export interface GuestHost {
   say(messages: Uint8Array): void
   /** Waits for messages of the host on fd 0, without leaving the thread, and gives whole frames back to back; null at the end of input. */
   hear(): Uint8Array<ArrayBuffer> | null
+  /**
+   * Hears the host beside the program's timers, which go on: gives `hand` what comes for as long as `awaits`. Called after each flush, and
+   * does nothing where the program has no timer: {@link hear} is quicker then.
+   */
+  hearBesideTimers(hand: (messages: Uint8Array<ArrayBuffer>) => void, awaits: () => boolean): void
+  /** Settles when nothing reads beside the program any more; undefined where nothing does. */
+  endOfHearing(): Promise<void> | undefined
   /** Whether frames are made and then dropped. */
   discardOutput(yes: boolean): void
   /** Runs the module at `path`, which imports `runtime` as the guest's file. Rejects with what it throws. */

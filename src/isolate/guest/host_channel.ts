@@ -5,6 +5,7 @@
 import { type MessageParts, readMessage } from '../wire/message_frame.ts'
 import { host } from './host.ts'
 import { addMessage, hasMessages, takeMessages } from './outbox.ts'
+import { onTimer } from './timers.ts'
 
 /** Hears what the host says. It must not throw. */
 export type Listener = (message: MessageParts) => void
@@ -58,23 +59,39 @@ export function beginTalk(): void {
 
 /** Waits for the host, where an answer is awaited: true, and the listener has heard it. The program has nothing else to do. */
 export function waitForHost(): boolean {
-  if (!talks || closed !== null || !awaits()) return false
+  if (!isWaiting()) return false
   flush()
   const bytes = host.hear()
-  return bytes !== null && handOut(bytes)
+  if (bytes === null) return false
+  handOut(bytes)
+  return true
 }
 
-function handOut(bytes: Uint8Array<ArrayBuffer>): boolean {
+function isWaiting(): boolean {
+  return talks && closed === null && awaits()
+}
+
+function handOut(bytes: Uint8Array<ArrayBuffer>): void {
   for (let start = 0; start < bytes.length;) {
     const { message, end } = readMessage(bytes, start)!
     start = end
     if (message.id === CLOSED) closed = message
     listener(message)
   }
-  return true
 }
 
 function flush(): void {
   flushes = false
   if (hasMessages()) host.say(takeMessages())
+  hearBeside()
 }
+
+/** A program with timers hears the host beside them. */
+function hearBeside(): void {
+  if (isWaiting()) host.hearBesideTimers(handOut, isWaiting)
+}
+
+// One that is made while the program waits already.
+onTimer(() => {
+  if (talks) queueMicrotask(hearBeside)
+})

@@ -175,6 +175,8 @@ async function loop(guest: Guest): Promise<void> {
   for (const { turn } = guest; guest.turn === turn;) {
     // Made before the wait, so that a snapshot has it.
     const ctx = new GuestContext(guest.host)
+    const hearing = host.endOfHearing()
+    if (hearing !== undefined) await hearing
     const json = host.receive(ctx.head)
     if (json === null) host.exit(0)
     if (json !== '') {

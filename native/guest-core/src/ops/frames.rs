@@ -78,6 +78,51 @@ pub fn op_mayfly_receive<'s>(
     Ok(v8::Array::new_with_elements(scope, &[line, rest, body]).into())
 }
 
+/// Writes messages, whole frames back to back.
+#[op2(fast)]
+pub fn op_mayfly_say(#[buffer] messages: &[u8]) -> Result<(), JsErrorBox> {
+    write_all(messages)
+}
+
+/// Waits for messages of the host, for so many milliseconds at most, negative for ever: whole frames back to back. Null when none came, and
+/// at the end of input.
+#[op2]
+pub fn op_mayfly_hear<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    milliseconds: f64,
+) -> Result<v8::Local<'s, v8::Value>, JsErrorBox> {
+    // Not earlier than the timer that is waited for.
+    if milliseconds >= 0.0 && !io::poll(milliseconds.ceil().min(f64::from(i32::MAX)) as i32)? {
+        return Ok(v8::null(scope).into());
+    }
+    let mut bytes = vec![0; INPUT_BYTES];
+    let mut have = io::read(&mut bytes)?;
+    let mut start = 0;
+    while start < have {
+        let first = &bytes[start..have.min(start + HEAD_BYTES)];
+        let end = match progress(first, Kind::Message, Limits::default()).map_err(to_error)? {
+            Progress::Head(missing) => have + missing,
+            Progress::Whole(head) | Progress::Parts(head, _) => start + head.frame_bytes(),
+        };
+        if end > bytes.len() {
+            bytes.resize(end, 0);
+        }
+        if end > have {
+            // The host gives whole frames: the rest is there.
+            match io::read(&mut bytes[have..])? {
+                0 => return Err(JsErrorBox::generic("Reading a frame: the input ended inside it")),
+                count => have += count,
+            }
+        } else {
+            start = end;
+        }
+    }
+    if have == 0 {
+        return Ok(v8::null(scope).into());
+    }
+    to_array(scope, &bytes[..have])
+}
+
 fn to_error(error: mayfly_wire::FrameError) -> JsErrorBox {
     JsErrorBox::generic(error.to_string())
 }
@@ -220,9 +265,14 @@ fn send(mut frame: Vec<u8>, header_bytes: usize, limit: f64) -> Result<bool, JsE
         body_bytes: body_bytes as u32,
     };
     frame[..HEAD_BYTES].copy_from_slice(&head.encode());
-    let mut rest = &frame[..];
+    write_all(&frame)?;
+    Ok(true)
+}
+
+fn write_all(bytes: &[u8]) -> Result<(), JsErrorBox> {
+    let mut rest = bytes;
     while !rest.is_empty() {
         rest = &rest[io::write(rest)?..];
     }
-    Ok(true)
+    Ok(())
 }

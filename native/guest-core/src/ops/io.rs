@@ -17,6 +17,18 @@ pub fn read(into: &mut [u8]) -> Result<usize, JsErrorBox> {
     Ok(count as usize)
 }
 
+/// `poll(0)`: whether there is something to read, waiting for so many milliseconds at most; negative for ever.
+pub fn poll(milliseconds: i32) -> Result<bool, JsErrorBox> {
+    let mut input = libc::pollfd {
+        fd: 0,
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    // SAFETY: one entry, valid for reads and writes.
+    let ready = again("poll", 0, || unsafe { libc::poll(&mut input, 1, milliseconds) as isize })?;
+    Ok(ready > 0)
+}
+
 /// `write(1)`: how many bytes were taken.
 pub fn write(bytes: &[u8]) -> Result<usize, JsErrorBox> {
     if let Some(count) = trace::write(bytes) {

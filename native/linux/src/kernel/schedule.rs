@@ -56,6 +56,7 @@ impl Kernel {
         });
         if report == Some(Action::Frame) {
             self.in_flight = false;
+            self.drop_messages();
         }
         let action = self.leave(m);
         Some(report.filter(|_| action == Action::Resume).unwrap_or(action))

@@ -11,7 +11,7 @@ use crate::program::instance::Instance;
 use crate::sched::Scheduling;
 use crate::sched::slice::TimeSlice;
 use crate::{
-    Completion, Job, Limits, MachineState, Mount, Outcome, Pool, Program, Reset, Spec, WarmupRequest,
+    Channel, Completion, Job, Limits, MachineState, Mount, Outcome, Pool, Program, Reset, Spec, WarmupRequest,
 };
 
 /// These tests count what the process has: one at a time.
@@ -34,7 +34,11 @@ fn frame(kind: Kind, header: &[u8], body: &[u8]) -> Vec<u8> {
 
 /// A program that reads a frame and answers with how often it did so, in one digit. ELF, by hand: no compiler is needed.
 fn counter() -> Vec<u8> {
-    let answer = frame(Kind::Response, b"{}", b"0");
+    writer(&frame(Kind::Response, b"{}", b"0"))
+}
+
+/// A program that writes these bytes, their last one counted up, whenever it has read something.
+fn writer(answer: &[u8]) -> Vec<u8> {
     let digit = DATA as u32 + answer.len() as u32 - 1;
     let word = |w: u32| w.to_le_bytes();
     let code = [
@@ -88,10 +92,18 @@ fn host() -> Option<Arc<Host>> {
 }
 
 fn program(host: &Arc<Host>, warmup: &mut crate::Warmup) -> Result<Arc<Program>, crate::BootError> {
+    program_of(host, counter(), warmup)
+}
+
+fn program_of(
+    host: &Arc<Host>,
+    elf: Vec<u8>,
+    warmup: &mut crate::Warmup,
+) -> Result<Arc<Program>, crate::BootError> {
     let spec = Spec {
         path: "/program".into(),
         arguments: vec!["program".into()],
-        mounts: vec![Mount::bytes("/program", counter())],
+        mounts: vec![Mount::bytes("/program", elf)],
         folder: "/".into(),
         limits: Limits {
             memory_bytes: 16 << 20,
@@ -415,4 +427,55 @@ fn long_turns_end_after_the_reset() {
         }
     })
     .unwrap();
+}
+
+#[test]
+fn a_crash_ends_the_requests_that_its_worker_had_parked() {
+    let _alone = alone();
+    let Some((pool, program)) = pool(1) else { return };
+    // It says something instead of an answer, and waits.
+    let message = frame(Kind::Message, b"\x01\0\0\0", b"0");
+    let talker = program_of(&host().expect("there was one"), writer(&message), &mut |_| None).unwrap();
+    let mut most = 0;
+    for round in 0..3 {
+        let channels = [(); 3].map(|()| Arc::<Channel>::default());
+        for (id, channel) in channels.iter().enumerate() {
+            let talks = Job {
+                channel: Some(channel.clone()),
+                ..job(&talker, id as u64, b"")
+            };
+            pool.submit(talks).unwrap();
+        }
+        let begin = Instant::now();
+        while pool.parked() < 3 {
+            assert!(begin.elapsed() < Duration::from_secs(60), "{round}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        pool.submit(job(&program, 9, b"segv")).unwrap();
+        let mut done: Vec<Completion> = Vec::new();
+        while done.len() < 4 {
+            assert!(pool.fetch(&mut done, 9, Duration::from_secs(60)) > 0, "{round}");
+        }
+        done.sort_by_key(|completion| completion.id);
+        assert_eq!(done.iter().map(|done| done.id).collect::<Vec<_>>(), [0, 1, 2, 9]);
+        for completion in &done {
+            assert!(
+                matches!(completion.outcome, Outcome::Failed(_)),
+                "{}",
+                completion.outcome
+            );
+            assert_eq!(completion.machine, MachineState::Lost);
+        }
+        assert!(!pool.say(0, &channels[0], &message), "it has ended");
+        assert_eq!(pool.parked(), 0);
+        pool.submit(job(&program, 10, b"")).unwrap();
+        let mut done = Vec::new();
+        assert_eq!(pool.fetch(&mut done, 1, Duration::from_secs(60)), 1);
+        assert_eq!(done[0].outcome.name(), "answered");
+        let open = std::fs::read_dir("/proc/self/fd").unwrap().count();
+        if round > 0 {
+            assert!(open <= most, "{open} descriptors, before it {most}");
+        }
+        most = most.max(open);
+    }
 }

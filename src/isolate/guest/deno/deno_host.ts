@@ -10,6 +10,7 @@ import { type GuestHost, setHost } from '../host.ts'
 import { randomWord } from '../random.ts'
 import { installRealmRandom } from '../realms.ts'
 import { createRequire } from '../modules.ts'
+import { watchTimers } from '../timers.ts'
 
 // Kept here: the first is fd 1, and `Deno.stdout` leads to fd 2 afterwards.
 const { stdout, stdin, stderr } = Deno
@@ -22,7 +23,11 @@ export default [Readable, HttpError]
 `
 
 const denoHost: GuestHost = {
-  ...createFrames({ read: (into) => stdin.readSync(into), write: (bytes) => stdout.writeSync(bytes) }),
+  ...createFrames({
+    read: (into) => stdin.readSync(into),
+    readLater: (into) => stdin.read(into),
+    write: (bytes) => stdout.writeSync(bytes),
+  }),
   load: loadProgram,
   practiseLoading: (runtime) => runModule('/practice.js', PRACTICE, runtime),
   log: (bytes) => stderr.writeSync(bytes),
@@ -166,6 +171,13 @@ function installTerminals(): void {
   }
 }
 
+/** Timers go on while the program waits for the host. */
+function installTimers(): void {
+  const { process } = globalThis as unknown as { process: { getBuiltinModule(name: string): object } }
+  watchTimers(process.getBuiltinModule('node:timers') as Record<string, unknown>)
+}
+
+installTimers()
 installRequire()
 installTerminals()
 installReport()
