@@ -17,12 +17,13 @@ import {
 import type { NativeLibrary } from './library.ts'
 import { type BusyPoll, createBusyPoll, noteAnswer, noteLate, shouldBusyPoll } from './busy_poll.ts'
 import type { Completion, Denial, SubmitOptions } from '../machines/completion.ts'
-import type { HostChannel, HostMessage, Say } from '../machines/host_channel.ts'
+import type { HostChannel, HostMessage } from '../machines/host_channel.ts'
 import { DEFAULT_PARKED, type ParkedLimits } from '../machines/machines.ts'
 import type { NativeProgram } from './native_program.ts'
 import { PendingResets } from './pending_resets.ts'
 import type { PoolStatistics } from './pool_statistics.ts'
 import type { NativeSymbols } from './symbols.ts'
+import { endTalk, hear, type Talk } from './talk.ts'
 import { encodeMessage, readMessage } from '../wire/message_frame.ts'
 
 /** Sizes of a pool. */
@@ -44,16 +45,6 @@ interface Pending {
   readonly resolve: (completion: Completion) => void
   readonly reject: (error: Error) => void
   readonly talk: Talk | null
-}
-
-/** A request with a channel that is under way. */
-interface Talk {
-  readonly channel: HostChannel
-  readonly say: Say
-  /** What its channel threw. */
-  failure: { readonly error: unknown } | null
-  /** Ends the listening to its signal. */
-  readonly release: () => void
 }
 
 /** Completions taken by one wait. */
@@ -268,18 +259,10 @@ export class NativePool {
         const read = readMessage(bytes, start)
         if (read === null) throw new NativeError('panic', `Cannot hear ticket ${ticket}: half a message`)
         start = read.end
-        this.#handOver(ticket, talk, read.message)
+        if (!hear(talk, read.message)) {
+          this.#library.check(this.#symbols.mayfly_call_off(this.#handle, ticket))
+        }
       }
-    }
-  }
-
-  #handOver(ticket: number, talk: Talk, message: HostMessage): void {
-    if (talk.failure !== null) return
-    try {
-      talk.channel.hear(message, talk.say)
-    } catch (error) {
-      talk.failure = { error }
-      this.#library.check(this.#symbols.mayfly_call_off(this.#handle, ticket))
     }
   }
 
@@ -456,17 +439,6 @@ export class NativePool {
     }
     this.#resets.giveUp()
   }
-}
-
-/** Tells a channel that its request has ended; true where the channel threw. */
-function endTalk(talk: Talk): boolean {
-  talk.release()
-  try {
-    talk.channel.end()
-  } catch (error) {
-    talk.failure ??= { error }
-  }
-  return talk.failure !== null
 }
 
 function decodeText(bytes: Uint8Array): string {

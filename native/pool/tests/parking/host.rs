@@ -112,6 +112,7 @@ impl Host {
             keep: false,
             check: self.check,
             channel: Some(channel.clone()),
+            weight: 1,
         };
         self.pool.submit(job).map_err(|(_, why)| why)?;
         let reply = Reply::ByHand;
