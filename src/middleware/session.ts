@@ -80,7 +80,7 @@ export function session(options: SessionOptions): Middleware {
     const response = await next()
     if (response.status === 101) return response
     if (store !== undefined && payload !== null && slot.id !== payload.id) {
-      await endStored(store, payload.id)
+      await endStored(store, payload.id, payload.expires - nowSeconds())
     }
     if (slot.data === null) {
       if (cookie !== undefined) ctx.set.cookie(cookieName, null, attributes)

@@ -3,18 +3,21 @@ import { type OptionRule, rule } from '../options/rule.ts'
 import type { Kv } from '../reach/kv/store.ts'
 import type { SessionPayload } from './session_slot.ts'
 
-/** What keeps the data of sessions: `kv(prefix)`, or what has these three of it. */
-export type SessionStore = Pick<Kv, 'get' | 'set' | 'delete'>
+/** What keeps the data of sessions: `kv(prefix)`, or what has these two of it. */
+export type SessionStore = Pick<Kv, 'get' | 'set'>
 
 /** What the cookie holds in place of the data. */
 export const STORED = 'null'
 
+/** What a store has in place of the data of a session that ended: a cookie of before the store would bring its own. */
+const ENDED = 'ended'
+
 /** What a store must be. */
 export const STORE_RULE: OptionRule = rule(
-  "a store with get, set and delete, as kv('sessions/') is",
+  "a store with get and set, as kv('sessions/') is",
   (value) =>
     typeof value === 'object' && value !== null &&
-    ['get', 'set', 'delete'].every((name) => typeof (value as Record<string, unknown>)[name] === 'function'),
+    ['get', 'set'].every((name) => typeof (value as Record<string, unknown>)[name] === 'function'),
 )
 
 /** The session that a signed cookie names, with its data; null where the store has none (it ended, or another store began it). */
@@ -22,10 +25,10 @@ export async function findStored(
   store: SessionStore,
   signed: SessionPayload,
 ): Promise<SessionPayload | null> {
-  // A cookie of before the store brings its data along: it is taken over, and saved when it is next set.
-  if (signed.data !== null) return signed
   const json = await store.get(signed.id)
-  return typeof json === 'string' ? { ...signed, data: JSON.parse(json) } : null
+  // A cookie of before the store brings its data along: it is taken over, and saved when it is next set.
+  if (json === undefined && signed.data !== null) return signed
+  return typeof json === 'string' && json !== ENDED ? { ...signed, data: JSON.parse(json) } : null
 }
 
 /** Keeps the data of a session for `seconds`. */
@@ -38,7 +41,7 @@ export async function keepStored(
   await store.set(id, json, { ttlMs: seconds * 1000 })
 }
 
-/** Ends a session: no copy of its cookie works any longer. */
-export async function endStored(store: SessionStore, id: string): Promise<void> {
-  await store.delete(id)
+/** Ends a session that `seconds` were left to: no copy of its cookie works any longer. */
+export async function endStored(store: SessionStore, id: string, seconds: number): Promise<void> {
+  await store.set(id, ENDED, { ttlMs: Math.max(1, seconds) * 1000 })
 }

@@ -63,6 +63,26 @@ Deno.test('session keeps its data in a store, and the id alone in the cookie', a
   assertEquals((await ask(changed)).seen, { name: 'Bob' })
 })
 
+Deno.test('a session of before the store ends for every copy of its cookie', async () => {
+  using store = new SqliteStore(':memory:')
+  const { cookie } = await setUp(store, { store: undefined })(undefined, { name: 'Ann' })
+  const ask = setUp(store)
+  assertEquals((await ask(cookie)).seen, { name: 'Ann' })
+  assertEquals((await ask(cookie, null)).seen, { name: 'Ann' })
+  assertEquals((await ask(cookie)).seen, null)
+})
+
+Deno.test('a session of before the store says what was set since, whichever of its cookies is asked', async () => {
+  using store = new SqliteStore(':memory:')
+  const { cookie } = await setUp(store, { store: undefined })(undefined, { name: 'Ann' })
+  const ask = setUp(store)
+  const { cookie: later } = await ask(cookie, { name: 'Bob' })
+  assertEquals((await ask(cookie)).seen, { name: 'Bob' })
+  await ask(later, null)
+  assertEquals((await ask(later)).seen, null)
+  assertEquals((await ask(cookie)).seen, null)
+})
+
 Deno.test('a session that ended in the store stays ended, whoever has its cookie', async () => {
   using store = new SqliteStore(':memory:')
   const ask = setUp(store)
@@ -70,7 +90,8 @@ Deno.test('a session that ended in the store stays ended, whoever has its cookie
   const { set } = await ask(cookie, null)
   assert(set!.includes('Max-Age=0') || set!.includes('Expires=Thu, 01 Jan 1970'))
   assertEquals((await ask(cookie)).seen, null)
-  assertEquals((await kv('sessions/', { store }).list()).keys, [])
+  const sessions = kv('sessions/', { store })
+  for (const key of (await sessions.list()).keys) assertEquals(await sessions.get(key), 'ended')
 })
 
 Deno.test('a store bounds what a session holds', async () => {
