@@ -282,6 +282,7 @@ fn limits(payload: &[u8]) -> Result<Limits, Fault> {
         cpu_ns: (cpu_ns > 0).then_some(cpu_ns),
         calls,
         descriptors: descriptors as usize,
+        sockets: 0,
         threads: threads as usize,
         mappings: mappings as usize,
     })

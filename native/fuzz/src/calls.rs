@@ -137,7 +137,7 @@ fn go_on(guest: &mut Guest, machine: &mut MockMachine, steps: &[u8], phase: Phas
     let (mut action, mut frames) = (Action::Resume, false);
     while trace.len() < STEPS_MAX && !input.is_empty() {
         let wait = match action {
-            Action::Resume | Action::Output | Action::Frame | Action::Said => None,
+            Action::Resume | Action::Output | Action::Frame | Action::Said | Action::Connection => None,
             Action::Idle { wait } => Some(wait),
             Action::Wait { wait } => Some(Some(wait)),
             Action::Deadlock | Action::Stop(_) => break,
@@ -229,6 +229,10 @@ fn take(guest: &mut Guest, machine: &mut MockMachine, next: &Next<'_>, begin: Be
             kernel.push_input(bytes.to_vec());
             kernel.run(machine)
         }
+        Next::Waiting(Waiting::Connect(bytes), _) => {
+            converse(kernel, bytes);
+            kernel.run(machine)
+        }
         Next::Waiting(Waiting::End, _) => {
             kernel.end_input();
             kernel.run(machine)
@@ -238,12 +242,35 @@ fn take(guest: &mut Guest, machine: &mut MockMachine, next: &Next<'_>, begin: Be
             kernel.run(machine)
         }
     };
+    if action == Action::Connection {
+        for end in kernel.host_ends() {
+            kernel.host_receive(end);
+        }
+    }
     if matches!(action, Action::Output | Action::Frame | Action::Said) {
         kernel.take_said();
         kernel.take_output();
         kernel.take_log();
     }
     action
+}
+
+/// The host connects to the first that listens, and gives it bytes; where it has connections already, it takes what came and closes the
+/// oldest one every other time.
+fn converse(kernel: &mut Kernel, bytes: &[u8]) {
+    kernel.serve_host();
+    for end in kernel.host_ends() {
+        kernel.host_receive(end);
+        kernel.host_send(end, bytes);
+        if kernel.host_ended(end) || bytes.len() % 2 == 1 {
+            kernel.host_close(end);
+        }
+    }
+    if let Some(name) = kernel.listening().first()
+        && let Ok(end) = kernel.host_connect(name)
+    {
+        kernel.host_send(end, bytes);
+    }
 }
 
 fn check(guest: &Guest, machine: &MockMachine) -> Result<(), String> {

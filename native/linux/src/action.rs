@@ -9,7 +9,7 @@ use crate::limits::Limit;
 pub enum Action {
     /// Enter the guest; the registers are set.
     Resume,
-    /// Every thread waits, and at least one of them for bytes on fd 0: the boundary between requests. Without input, the earliest deadline
+    /// Every thread waits, and at least one of them for the host, for bytes on fd 0 or for its connections: the boundary between requests. Without input, the earliest deadline
     /// is so many nanoseconds away.
     Idle {
         /// Nanoseconds until a thread would run without input.
@@ -24,6 +24,8 @@ pub enum Action {
     Deadlock,
     /// Bytes for the host wait on fd 1 or 2; enter the guest after taking them.
     Output,
+    /// The guest wrote to a connection of the host's, or closed one; enter the guest after taking what is there.
+    Connection,
     /// A whole frame waits on fd 1; enter the guest after taking it, or reset. Messages may wait as well.
     Frame,
     /// Messages wait on fd 1; enter the guest after taking them.

@@ -10,6 +10,7 @@ pub mod exec;
 mod held;
 mod restore;
 mod schedule;
+mod serving;
 
 use crate::action::{Action, Stop};
 use crate::clock::{Clock, ClockBase};
@@ -113,17 +114,19 @@ impl Kernel {
         vfs.hold(ROOT);
         let mut threads = Slab::default();
         threads.insert(Thread::new(PID, Registers::default()));
+        let mut files = Files::new(
+            limits.descriptors,
+            limits.held_bytes,
+            Stdio::new(config.output, StdioLimits::of(&limits)),
+        );
+        files.set_socket_limit(limits.sockets);
         Self {
             limits,
             space: Tracked::new(space),
             threads,
             current: 0,
             loaded: PID,
-            files: Files::new(
-                limits.descriptors,
-                limits.held_bytes,
-                Stdio::new(config.output, StdioLimits::of(&limits)),
-            ),
+            files,
             vfs,
             process: Tracked::new(Process {
                 executable: Vec::new(),
@@ -186,6 +189,7 @@ impl Kernel {
         self.limits = limits;
         self.space.set_limits(SpaceLimits::of(&limits));
         self.files.set_limits(limits.descriptors, limits.held_bytes);
+        self.files.set_socket_limit(limits.sockets);
         self.files.stdio.set_limits(output, StdioLimits::of(&limits));
         self.vfs.set_limits(limits.file_bytes, limits.file_nodes);
         self.process.resources[7] = [limits.descriptors as u64; 2];

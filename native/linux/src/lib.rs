@@ -40,7 +40,7 @@
 //!   `mayfly-vm/tests/programs.rs` runs them, and says so when it cannot.
 //!
 //! # What is not here
-//! - Processes (`fork`, `execve`, `wait`), sockets but stream pairs, descriptors in messages, `signalfd`, `inotify`, `splice`,
+//! - Processes (`fork`, `execve`, `wait`), sockets of datagrams, descriptors in messages, `signalfd`, `inotify`, `splice`,
 //!   POSIX timers (`timer_create`), extended attributes, hard links, priority-inheriting and robust futexes.
 //! - Shared writable mappings of files answer ENODEV: nothing would carry the stores back.
 //! - Permission bits are kept and shown, not enforced; every file belongs to the one user or to root.
@@ -64,6 +64,7 @@ pub mod kernel;
 pub mod limits;
 pub mod machine;
 pub mod mem;
+pub mod net;
 pub mod state;
 pub mod syscall;
 pub mod task;

@@ -22,6 +22,8 @@ pub struct Limits {
     /// Most bytes in pipes, sockets and opened texts of `/proc`. Like all that the host holds for the guest they count against its
     /// memory as well: see [`crate::state::account`].
     pub held_bytes: usize,
+    /// Most sockets that have names, connections that wait to be accepted included. 0: the guest has none.
+    pub sockets: usize,
     /// Most bytes on fd 1 for one request.
     pub output_bytes: usize,
     /// Most bytes on fd 2 that are kept for one request.
@@ -42,6 +44,7 @@ impl Default for Limits {
             file_bytes: 16 << 20,
             file_nodes: 32_768,
             held_bytes: 16 << 20,
+            sockets: 0,
             output_bytes: 64 << 20,
             log_bytes: 1 << 20,
             calls: u64::MAX,

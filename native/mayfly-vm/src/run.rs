@@ -61,6 +61,7 @@ pub fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Error>> {
             memory_bytes: options.memory.unwrap_or(1024) << 20,
             output_bytes: 64 << 20,
             log_bytes: 1 << 20,
+            sockets: 1024,
             ..Limits::default()
         },
     };
@@ -93,7 +94,7 @@ fn drive(running: &mut Running) -> Result<u8, Box<dyn std::error::Error>> {
             return Err("the end of time was reached".into());
         };
         action = match wanted {
-            Action::Resume | Action::Output | Action::Frame | Action::Said => Action::Resume,
+            Action::Resume | Action::Output | Action::Frame | Action::Said | Action::Connection => Action::Resume,
             Action::Idle { .. } => {
                 let mut bytes = vec![0; 64 << 10];
                 let n = io::stdin().read(&mut bytes)?;

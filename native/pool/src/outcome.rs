@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use mayfly_linux::action::Stop;
+use mayfly_linux::limits::Limit;
+
 /// How a request ended. Each way has its own answer on the host's side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -47,6 +50,20 @@ impl Outcome {
             Outcome::Misbehaved(_) => "misbehaved",
             Outcome::Failed(_) => "failed",
             Outcome::CalledOff => "called-off",
+        }
+    }
+}
+
+impl From<Stop> for Outcome {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Exit(status) => Outcome::Exited(status.into()),
+            Stop::Signal(signal) => Outcome::Killed(signal as i32),
+            Stop::OutOfMemory => Outcome::OutOfMemory,
+            Stop::Limit(Limit::Output) => Outcome::OutputOver,
+            Stop::Limit(Limit::Calls) => Outcome::CallsOver,
+            Stop::BadFrame(e) => Outcome::Misbehaved(format!("wrote no frame: {e}")),
+            Stop::Exception { vector } => Outcome::Failed(format!("exception {vector}")),
         }
     }
 }

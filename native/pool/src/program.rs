@@ -5,6 +5,8 @@ pub(crate) mod guest;
 pub(crate) mod inspect;
 pub(crate) mod instance;
 pub(crate) mod running;
+pub(crate) mod serve;
+pub(crate) mod serving;
 pub(crate) mod trial;
 
 use std::sync::Arc;
@@ -15,6 +17,7 @@ use mayfly_vmm::Snapshot;
 
 use crate::clock::{ClockSource, fresh_seed};
 use crate::program::running::Running;
+use crate::program::serve::Service;
 use crate::spec::Limits;
 use crate::spec::mount::Mount;
 
@@ -96,6 +99,8 @@ pub struct Program {
     pub(crate) clock: ClockSource,
     /// A fork runs it once before it is used.
     pub(crate) sample: Option<Vec<u8>>,
+    /// What it serves, if requests come to it as connections and not as frames.
+    pub(crate) service: Option<Service>,
     /// Longest time that a request may have a CPU.
     pub(crate) cpu_ns: Option<u64>,
     pub(crate) report: BootReport,

@@ -57,6 +57,8 @@ pub struct Limits {
     pub calls: u64,
     /// Most open descriptors, from the boot on.
     pub descriptors: usize,
+    /// Most sockets with names among its threads, from the boot on; 0: it has none.
+    pub sockets: usize,
     /// Most threads, from the boot on.
     pub threads: usize,
     /// Most mappings, from the boot on.
@@ -73,6 +75,7 @@ impl Default for Limits {
             cpu_ns: None,
             calls: CALLS_DEFAULT,
             descriptors: DESCRIPTORS_DEFAULT as usize,
+            sockets: 0,
             threads: THREADS_DEFAULT as usize,
             mappings: MAPPINGS_MAX as usize,
         }

@@ -30,6 +30,7 @@ pub(super) const LIMITS: Limits = Limits {
     file_bytes: 50_000,
     file_nodes: 90,
     held_bytes: 80_000,
+    sockets: 9,
     output_bytes: 10_000,
     log_bytes: 1000,
     calls: 100,
@@ -196,7 +197,13 @@ fn places(area: u64) -> Vec<Vec<u8>> {
         // 49: a frame's head of nothing, and of ten bytes.
         b"MAYF\x01\x02\0\0\0\0\0\0\0\0\0\0".to_vec(),
         b"MAYF\x01\x02\0\0\x02\0\0\0\x08\0\0\0{}12345678".to_vec(),
-        // 51: capability header, siginfo, a long name.
+        // 51: names of sockets: port 80 of all addresses and of one, of IPv6's; a name of Linux's own; none; their length.
+        bytes([&[2, 0, 0, 80], &[0; 12]]),
+        bytes([&[2, 0, 0, 80, 127, 0, 0, 1], &[0; 8]]),
+        bytes([&[10, 0, 0, 80], &[0; 24]]),
+        b"\x01\0\0name".to_vec(),
+        words(&[16]),
+        // 56: capability header, siginfo, a long name.
         words(&[0x2008_0522]),
         words(&[0x0000_000a_0000_000a, 0xffff_ffff]),
         vec![b'n'; PLACE as usize],

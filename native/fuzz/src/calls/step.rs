@@ -31,6 +31,8 @@ pub(super) enum Waiting<'a> {
     Request(&'a [u8]),
     /// Gives it bytes on fd 0.
     Input(&'a [u8]),
+    /// Connects to what listens, or talks on.
+    Connect(&'a [u8]),
     /// Ends fd 0.
     End,
     /// Lets time pass, as much as the guest waits for.
@@ -85,6 +87,7 @@ impl World {
             0 | 1 => Waiting::Request(input.bytes(length)),
             2 | 3 => Waiting::Input(input.bytes(length)),
             4 => Waiting::End,
+            5 => Waiting::Connect(input.bytes(length)),
             _ => Waiting::Pass,
         }
     }
@@ -160,15 +163,17 @@ fn arguments(name: &str) -> usize {
         "munmap" | "dup2" | "kill" | "tkill" | "stat" | "fstat" | "lstat" | "access" | "mkdir" | "rename"
         | "symlink" | "creat" | "ftruncate" | "truncate" | "getcwd" | "nanosleep" | "sigaltstack"
         | "rt_sigpending" | "chmod" | "rt_sigsuspend" | "pipe2" | "eventfd2" | "timerfd_create"
-        | "timerfd_gettime" | "clock_gettime" | "memfd_create" | "shutdown" | "clone3" | "getitimer"
-        | "arch_prctl" | "gettimeofday" => 2,
+        | "timerfd_gettime" | "clock_gettime" | "memfd_create" | "shutdown" | "listen" | "clone3"
+        | "getitimer" | "arch_prctl" | "gettimeofday" => 2,
         "read" | "write" | "readv" | "writev" | "open" | "poll" | "lseek" | "mprotect" | "madvise"
         | "mincore" | "msync" | "fcntl" | "ioctl" | "dup3" | "getdents64" | "sendmsg" | "recvmsg"
-        | "readlink" | "unlinkat" | "mkdirat" | "symlinkat" | "close_range" | "tgkill" | "setitimer"
-        | "getrandom" | "rt_sigqueueinfo" => 3,
+        | "socket" | "bind" | "connect" | "accept" | "getsockname" | "getpeername" | "readlink"
+        | "unlinkat" | "mkdirat" | "symlinkat" | "close_range" | "tgkill" | "setitimer" | "getrandom"
+        | "rt_sigqueueinfo" => 3,
         "openat" | "pread64" | "pwrite64" | "preadv" | "pwritev" | "rt_sigaction" | "rt_sigprocmask"
-        | "epoll_ctl" | "epoll_wait" | "newfstatat" | "fallocate" | "renameat" | "socketpair"
-        | "timerfd_settime" | "clock_nanosleep" | "rt_sigtimedwait" | "prlimit64" | "readlinkat" => 4,
+        | "epoll_ctl" | "epoll_wait" | "newfstatat" | "fallocate" | "renameat" | "socketpair" | "accept4"
+        | "sendfile" | "sendmmsg" | "timerfd_settime" | "clock_nanosleep" | "rt_sigtimedwait"
+        | "prlimit64" | "readlinkat" => 4,
         _ => 6,
     }
 }

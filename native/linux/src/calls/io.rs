@@ -79,6 +79,7 @@ impl Kernel {
                 let device = *device;
                 self.read_device(m, device, address, limit)
             }
+            FileKind::Socket(_) => self.unconnected(file, false, true),
             FileKind::Stream(_) => match self.files.read_stream(file, limit, true) {
                 Ok(bytes) => {
                     self.space.write(m, address, &bytes)?;
@@ -241,6 +242,7 @@ impl Kernel {
                 }
                 value(done)
             }
+            FileKind::Socket(_) => self.unconnected(file, true, false),
             FileKind::Stream(_) => value(count),
             FileKind::Event { count: old, .. } => {
                 let Some(added) = bytes.first_chunk().map(|bytes| u64::from_le_bytes(*bytes)) else {

@@ -3,6 +3,7 @@
 //! A call that must wait answers [`Done::Wait`]; when the wait is over it is made again from the same registers, with a [`Retry`] that
 //! holds the first attempt's deadline. So no call keeps state of its own while it waits.
 
+mod connections;
 mod descriptors;
 mod epoll;
 mod events;
@@ -143,23 +144,26 @@ impl Kernel {
             n::timerfd_settime => self.sys_timerfd_settime(m, a),
             n::timerfd_gettime => self.sys_timerfd_gettime(m, a[0], a[1]),
 
-            // Sockets: pairs only.
+            // Sockets.
+            n::socket => self.sys_socket(a),
             n::socketpair => self.sys_socketpair(m, a),
-            n::socket => Err(Errno::EAFNOSUPPORT),
             n::sendto => self.sys_sendto(m, a),
             n::recvfrom => self.sys_recvfrom(m, a),
             n::sendmsg => self.sys_sendmsg(m, a[0], a[1], a[2]),
             n::recvmsg => self.sys_recvmsg(m, a[0], a[1], a[2]),
             n::shutdown => self.sys_shutdown(a[0], a[1]),
             n::getsockopt => self.sys_getsockopt(m, a),
-            n::setsockopt
-            | n::bind
-            | n::connect
-            | n::listen
-            | n::accept
-            | n::accept4
-            | n::getsockname
-            | n::getpeername => self.socket_only(a[0]),
+            n::setsockopt => self.sys_setsockopt(m, a),
+            n::bind => self.sys_bind(m, a),
+            n::connect => self.sys_connect(m, a, retry),
+            n::listen => self.sys_listen(a[0], a[1]),
+            n::accept => self.sys_accept(m, a, 0),
+            n::accept4 => self.sys_accept(m, a, a[3]),
+            n::getsockname => self.sys_socket_name(m, a, false),
+            n::getpeername => self.sys_socket_name(m, a, true),
+            n::sendmmsg => self.sys_many_messages(m, a, true),
+            n::recvmmsg => self.sys_many_messages(m, a, false),
+            n::sendfile => self.sys_sendfile(m, a),
 
             // Threads and processes.
             n::clone => self.sys_clone(m, a),

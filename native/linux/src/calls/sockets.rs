@@ -1,4 +1,4 @@
-//! Sockets: pairs of connected streams, and nothing that leaves the guest.
+//! Bytes through sockets: `send` and `recv` and their kin, pairs, `shutdown`, `sendfile`. Nothing leaves the guest but to the host.
 
 use super::vectors::Part;
 use super::{Answer, Done, ZERO, value};
@@ -10,20 +10,20 @@ use crate::machine::Machine;
 const PEEK: u64 = 2;
 const DONT_WAIT: u64 = 0x40;
 const NO_SIGNAL: u64 = 0x4000;
+/// Most messages that one call moves.
+const MESSAGES_MAX: u64 = 8;
+/// Most bytes that one `sendfile` moves.
+const SENDFILE_MAX: u64 = 1 << 16;
 
 impl Kernel {
     /// The description of a socket.
-    fn socket(&self, fd: u64) -> Result<usize, Errno> {
+    pub(super) fn socket(&self, fd: u64) -> Result<usize, Errno> {
         let file = self.files.get(fd)?;
         match self.files.file(file).map(|open| &open.kind) {
+            Some(FileKind::Socket(_)) => Ok(file),
             Some(FileKind::Stream(stream)) if stream.socket => Ok(file),
             _ => Err(Errno::ENOTSOCK),
         }
-    }
-
-    /// Calls that need an address: no socket here has one.
-    pub(super) fn socket_only(&self, fd: u64) -> Answer {
-        self.socket(fd).and(Err(Errno::EOPNOTSUPP))
     }
 
     pub(super) fn sys_socketpair(&mut self, m: &mut impl Machine, a: [u64; 6]) -> Answer {
@@ -47,18 +47,19 @@ impl Kernel {
         let nonblocking =
             flags & DONT_WAIT != 0 || self.files.file(file).is_some_and(|open| open.nonblocking());
         let quiet = flags & NO_SIGNAL != 0;
-        match self.write_to_stream(m, file, parts, nonblocking, quiet) {
-            // A socket that was shut for writing.
-            Err(Errno::EBADF) if quiet => Err(Errno::EPIPE),
-            Err(Errno::EBADF) => self.broken_pipe(),
-            other => other,
+        if self.is_unconnected(file) {
+            return self.unconnected(file, true, quiet);
         }
+        self.write_to_stream(m, file, parts, nonblocking, quiet)
     }
 
     fn receive_parts(&mut self, m: &mut impl Machine, fd: u64, parts: &[Part], flags: u64) -> Answer {
         let file = self.socket(fd)?;
         let nonblocking =
             flags & DONT_WAIT != 0 || self.files.file(file).is_some_and(|open| open.nonblocking());
+        if self.is_unconnected(file) {
+            return self.unconnected(file, false, true);
+        }
         let limit = parts.iter().map(|part| part[1]).sum::<u64>().min(1 << 30) as usize;
         let bytes = match self.files.read_stream(file, limit, true) {
             Ok(bytes) => bytes,
@@ -70,6 +71,97 @@ impl Kernel {
             self.files.read_stream(file, bytes.len(), false)?;
         }
         value(bytes.len() as u64)
+    }
+
+    pub(super) fn is_unconnected(&self, file: usize) -> bool {
+        matches!(
+            self.files.file(file).map(|open| &open.kind),
+            Some(FileKind::Socket(_))
+        )
+    }
+
+    /// `sendmmsg` and `recvmmsg`: one message after the other, until one would wait.
+    pub(super) fn sys_many_messages(&mut self, m: &mut impl Machine, a: [u64; 6], sends: bool) -> Answer {
+        /// Bytes of a `struct mmsghdr`, and where the count of the bytes that moved lies in it.
+        const ENTRY: u64 = 64;
+        const MOVED: u64 = 56;
+        let [fd, messages, count, flags, ..] = a;
+        // One message is one piece of work; programs go on behind a short count.
+        let most = count.min(MESSAGES_MAX);
+        let mut done = 0;
+        while done < most {
+            let message = messages.wrapping_add(done * ENTRY);
+            let flags = if done > 0 { flags | DONT_WAIT } else { flags };
+            let moved = match sends {
+                true => self.sys_sendmsg(m, fd, message, flags),
+                false => self.sys_recvmsg(m, fd, message, flags),
+            };
+            match moved {
+                Ok(Done::Value(moved)) => {
+                    let count = (moved as u32).to_le_bytes();
+                    self.space.write(m, message.wrapping_add(MOVED), &count)?;
+                    done += 1;
+                    // At the end of a stream there is nothing to come.
+                    if moved == 0 || self.files.has_news() {
+                        break;
+                    }
+                }
+                Err(Errno::OUT_OF_MEMORY) => return Err(Errno::OUT_OF_MEMORY),
+                _ if done > 0 => break,
+                other => return other,
+            }
+        }
+        value(done)
+    }
+
+    /// `sendfile` of at most a piece of a file; a short count is an answer.
+    pub(super) fn sys_sendfile(&mut self, m: &mut impl Machine, a: [u64; 6]) -> Answer {
+        let [to, from, place, count, ..] = a;
+        let (to, from) = (self.files.get(to)?, self.files.get(from)?);
+        let (target, source) = (
+            self.files.file(to).ok_or(Errno::EBADF)?,
+            self.files.file(from).ok_or(Errno::EBADF)?,
+        );
+        if !target.writable() || !source.readable() {
+            return Err(Errno::EBADF);
+        }
+        let FileKind::Regular { node, offset } = source.kind else {
+            return Err(Errno::EINVAL);
+        };
+        let FileKind::Stream(_) = target.kind else {
+            // Programs copy by themselves then.
+            return Err(Errno::EINVAL);
+        };
+        let nonblocking = target.nonblocking();
+        let start = match place {
+            0 => offset,
+            _ => self.space.read_words::<1>(m, place)?[0],
+        };
+        if (start as i64) < 0 {
+            return Err(Errno::EINVAL);
+        }
+        let bytes = self.vfs.bytes(node)?;
+        let start_at = usize::try_from(start).unwrap_or(usize::MAX).min(bytes.len());
+        let left = (bytes.len() - start_at).min(count.min(SENDFILE_MAX) as usize);
+        let moved = match self.files.stream_takes(to, left) {
+            Ok(moved) => moved,
+            Err(Errno::EAGAIN) => return self.wait_or_again(to, event::OUT, nonblocking),
+            Err(Errno::EPIPE) => return self.broken_pipe(),
+            Err(errno) => return Err(errno),
+        };
+        let next = start.saturating_add(moved as u64);
+        if place != 0 {
+            self.space.write_words(m, place, [next])?;
+        }
+        let bytes = self.vfs.bytes(node)?;
+        self.files.write_stream(to, &bytes[start_at..start_at + moved]);
+        if place == 0
+            && let Some(open) = self.files.file_mut(from)
+            && let FileKind::Regular { offset, .. } = &mut open.kind
+        {
+            *offset = next;
+        }
+        value(moved as u64)
     }
 
     pub(super) fn sys_sendto(&mut self, m: &mut impl Machine, a: [u64; 6]) -> Answer {
@@ -111,25 +203,10 @@ impl Kernel {
     pub(super) fn sys_shutdown(&mut self, fd: u64, how: u64) -> Answer {
         let file = self.socket(fd)?;
         match how {
+            0..=2 if self.is_unconnected(file) => self.files.stop_listening(file, how != 1).and(ZERO),
             0..=2 => self.files.shut(file, how != 1, how != 0).and(ZERO),
             _ => Err(Errno::EINVAL),
         }
-    }
-
-    pub(super) fn sys_getsockopt(&mut self, m: &mut impl Machine, a: [u64; 6]) -> Answer {
-        let [fd, level, option, into, length, _] = a;
-        self.socket(fd)?;
-        // SOL_SOCKET: SO_TYPE, SO_ERROR, SO_DOMAIN, SO_PROTOCOL.
-        let found: u32 = match (level, option) {
-            (1, 3 | 39) => 1,
-            (1, 4 | 38) => 0,
-            _ => return Err(Errno::EOPNOTSUPP),
-        };
-        if self.space.read_u32(m, length)? < 4 {
-            return Err(Errno::EINVAL);
-        }
-        self.space.write(m, into, &found.to_le_bytes())?;
-        self.space.write(m, length, &4_u32.to_le_bytes()).and(ZERO)
     }
 }
 

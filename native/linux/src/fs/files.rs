@@ -4,9 +4,11 @@
 //! (EPOLLET) is a count of what has happened to a description, compared with the count at the last report.
 
 mod audit;
+mod host_ends;
 mod ready;
 mod restore;
 mod sets;
+mod sockets;
 mod streams;
 mod texts;
 
@@ -16,10 +18,13 @@ use std::sync::Arc;
 use crate::errno::Errno;
 use crate::fs::stdio::Stdio;
 use crate::fs::vfs::Device;
+use crate::net::socket::Socket;
 use crate::state::account;
 use crate::state::tracked::{Slab, Tracked};
 
+pub use host_ends::{HOST_ENDS_MAX, HostEnd};
 pub use ready::Readiness;
+pub use sockets::Connected;
 
 /// `EPOLLIN`, equal to `POLLIN`, and so on.
 #[allow(missing_docs, reason = "the names are Linux's (epoll_ctl(2), poll(2))")]
@@ -34,6 +39,8 @@ pub mod event {
     pub const RDNORM: u32 = 0x40;
     pub const WRNORM: u32 = 0x100;
     pub const RDHUP: u32 = 0x2000;
+    /// Of ours, not of Linux, and never told to a guest: one more connection may wait at a listening socket.
+    pub const ROOM: u32 = 1 << 27;
     pub const EXCLUSIVE: u32 = 1 << 28;
     pub const WAKEUP: u32 = 1 << 29;
     pub const ONESHOT: u32 = 1 << 30;
@@ -70,6 +77,8 @@ pub struct Stream {
     pub socket: bool,
     /// A socket on which no more can be read (`shutdown`, or the peer's).
     pub read_shut: bool,
+    /// Names and options; a pair of sockets has none.
+    pub names: Option<Box<Socket>>,
 }
 
 /// One file in an epoll set.
@@ -124,7 +133,9 @@ pub enum FileKind {
     },
     /// A character device.
     Device(Device),
-    /// One end of a pipe or socket pair.
+    /// A socket that is not connected.
+    Socket(Box<Socket>),
+    /// One end of a pipe, or a connected socket.
     Stream(Stream),
     /// `eventfd`.
     Event {
@@ -219,6 +230,16 @@ pub struct Files {
     held_limit: usize,
     /// Bytes of the host that may still be taken in this call.
     room: u64,
+    /// Sockets with names.
+    sockets: usize,
+    /// Most of them.
+    socket_limit: usize,
+    /// Whether the host connects to the guest.
+    serves: bool,
+    /// The host's ends of its connections.
+    host_ends: BTreeSet<usize>,
+    /// The guest wrote to one of them, or closed it, and the host has not looked yet.
+    news: bool,
     /// The bytes behind fds 0, 1 and 2.
     pub stdio: Tracked<Stdio>,
 }
@@ -235,6 +256,11 @@ impl Files {
             held: 0,
             held_limit,
             room: u64::MAX,
+            sockets: 0,
+            socket_limit: 0,
+            serves: false,
+            host_ends: BTreeSet::new(),
+            news: false,
             stdio: Tracked::new(stdio),
         };
         for (kind, flags) in [(FileKind::Input, 0), (FileKind::Output, 1), (FileKind::Log, 1)] {
@@ -367,6 +393,13 @@ impl Files {
         }
         let closed = self.open.remove(file)?;
         self.forget_interests(file, &closed);
+        match &closed.kind {
+            FileKind::Socket(socket) => self.drop_socket(socket),
+            FileKind::Stream(Stream {
+                names: Some(socket), ..
+            }) => self.drop_socket(socket),
+            _ => {}
+        }
         self.held -= match &closed.kind {
             FileKind::Stream(stream) => stream.buffered,
             FileKind::Text { bytes, .. } => bytes.capacity(),
@@ -383,6 +416,7 @@ impl Files {
                 }
                 self.note(peer, READING);
                 self.note(peer, WRITING);
+                self.tell_host(peer);
                 None
             }
             FileKind::Regular { node, .. } | FileKind::Directory { node, .. } => Some(node),

@@ -112,7 +112,7 @@ fn random_calls_never_panic_and_a_restore_takes_all_back() {
             assert!(guest.machine.registers().rip < crate::machine::USER_END);
             match action {
                 Action::Resume => {}
-                Action::Output | Action::Frame | Action::Said => {
+                Action::Output | Action::Frame | Action::Said | Action::Connection => {
                     guest.kernel.take_said();
                     guest.kernel.take_output();
                     guest.kernel.take_log();

@@ -9,6 +9,7 @@ mod fuzz;
 mod limits;
 mod requests;
 mod signals;
+mod sockets;
 mod threads;
 
 use crate::action::Action;

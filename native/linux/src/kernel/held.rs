@@ -1,8 +1,9 @@
 //! What the kernel's state takes of the host: see [`crate::state::account`].
 
 use super::Kernel;
+use crate::action::Action;
 use crate::errno::Errno;
-use crate::kernel::answer::Answer;
+use crate::kernel::answer::{Answer, Done};
 use crate::machine::{Machine, PAGE};
 use crate::syscall::Call;
 use crate::task::threads::{Retry, Thread, Wait, WaitFor};
@@ -25,6 +26,10 @@ impl Kernel {
         self.vfs.account.set_room(self.room);
         self.files.set_room(self.room);
         let answer = self.answer(m, call, retry);
+        let answer = match answer {
+            Ok(Done::Value(value)) if self.files.has_news() => Ok(Done::Tell(value, Action::Connection)),
+            other => other,
+        };
         let held = self.held();
         self.most_held = self.most_held.max(held);
         m.charge(held);

@@ -39,7 +39,7 @@ calls! {
     faccessat 269, pselect6 270, ppoll 271, set_robust_list 273, get_robust_list 274, splice 275, tee 276,
     vmsplice 278, utimensat 280, epoll_pwait 281, timerfd_create 283, eventfd 284, fallocate 285,
     timerfd_settime 286, timerfd_gettime 287, accept4 288, signalfd4 289, eventfd2 290, epoll_create1 291,
-    dup3 292, pipe2 293, inotify_init1 294, preadv 295, pwritev 296, rt_tgsigqueueinfo 297, prlimit64 302,
+    dup3 292, pipe2 293, inotify_init1 294, preadv 295, pwritev 296, rt_tgsigqueueinfo 297, recvmmsg 299, prlimit64 302, sendmmsg 307,
     getcpu 309, process_vm_readv 310, process_vm_writev 311, sched_setattr 314, sched_getattr 315, renameat2 316, seccomp 317, getrandom 318,
     memfd_create 319, userfaultfd 323, membarrier 324, mlock2 325, copy_file_range 326, preadv2 327,
     pwritev2 328, pkey_mprotect 329, pkey_alloc 330, pkey_free 331, statx 332, rseq 334, io_uring_setup 425,

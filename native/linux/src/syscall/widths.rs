@@ -20,8 +20,9 @@ fn integers(number: u64) -> u8 {
     match number {
         // A descriptor, a process, a signal or a set of flags comes first, then words.
         n::read | n::write | n::pread64 | n::pwrite64 | n::readv | n::writev | n::preadv | n::pwritev => 0b1,
+        n::bind | n::connect => 0b101,
         n::close | n::dup | n::fstat | n::fstatfs | n::fchdir | n::ftruncate | n::fsync | n::fdatasync => 0b1,
-        n::bind | n::connect | n::accept | n::getsockname | n::getpeername | n::timerfd_gettime => 0b1,
+        n::accept | n::getsockname | n::getpeername | n::timerfd_gettime => 0b1,
         n::epoll_create | n::epoll_create1 | n::eventfd | n::umask | n::alarm | n::exit | n::exit_group => {
             0b1
         }
@@ -48,10 +49,13 @@ fn integers(number: u64) -> u8 {
         n::prlimit64 | n::sched_getaffinity | n::sched_setaffinity | n::sched_setscheduler => 0b11,
         n::rt_sigqueueinfo | n::getpriority => 0b11,
         n::dup3 | n::close_range | n::tgkill | n::socket | n::socketpair | n::rt_tgsigqueueinfo => 0b111,
-        n::epoll_ctl | n::getsockopt | n::setsockopt => 0b111,
+        n::epoll_ctl | n::getsockopt => 0b111,
+        n::setsockopt => 0b1_0111,
         // A descriptor and, behind words, flags, a mode or a count.
         n::lseek | n::getdents64 | n::mkdirat | n::faccessat | n::fchmodat | n::unlinkat => 0b101,
         n::sendmsg | n::recvmsg => 0b101,
+        n::sendmmsg | n::recvmmsg => 0b1101,
+        n::sendfile => 0b11,
         n::openat => 0b1101,
         n::newfstatat | n::readlinkat | n::accept4 | n::sendto | n::recvfrom | n::fadvise64 => 0b1001,
         n::faccessat2 => 0b1101,

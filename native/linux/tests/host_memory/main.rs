@@ -18,6 +18,7 @@ const SLACK: i64 = 1 << 20;
 
 const ENOMEM: i64 = -12;
 const ENOSPC: i64 = -28;
+const ENFILE: i64 = -23;
 
 struct Guest {
     kernel: Kernel,
@@ -33,6 +34,7 @@ impl Guest {
             limits: Limits {
                 descriptors: 65_536,
                 threads: 1024,
+                sockets: 3000,
                 ..Limits::default()
             },
             output: OutputMode::Stream,
@@ -262,6 +264,29 @@ fn buffers_of_streams_are_counted_and_go_when_they_are_empty() {
             );
             assert_eq!(guest.call(n::read, [r, bytes, 65_536, 0, 0, 0]), 65_536);
         }
+    });
+}
+
+#[test]
+fn sockets_names_and_what_waits_at_them_are_counted() {
+    attack("sockets", |guest| {
+        let name = |index: u32| [&b"\x01\0\0"[..], format!("{index:0>107}").as_bytes()].concat();
+        let mut listens = 0;
+        let ended = (0..4000).find_map(|index| {
+            let fd = guest.call(n::socket, [1, 1 | 0o4000, 0, 0, 0, 0]);
+            let fd_number = fd.cast_unsigned();
+            let at = guest.put(0, &name(index));
+            let bound = guest.call(n::bind, [fd_number, at, 110, 0, 0, 0]);
+            let done = if index % 100 == 0 {
+                listens = index;
+                guest.call(n::listen, [fd_number, 128, 0, 0, 0, 0])
+            } else {
+                let at = guest.put(0, &name(listens));
+                guest.call(n::connect, [fd_number, at, 110, 0, 0, 0])
+            };
+            [fd, bound, done].into_iter().find(|&result| result < 0)
+        });
+        assert!(matches!(ended, Some(ENOMEM | ENFILE)), "{ended:?}");
     });
 }
 

@@ -104,11 +104,11 @@ impl Program {
 
 /// A machine whose program is not there yet, on a thread that is under its filter from now on.
 pub(crate) struct Booting {
-    running: Running,
-    alarm: Alarm,
-    clock: ClockSource,
+    pub(super) running: Running,
+    pub(super) alarm: Alarm,
+    pub(super) clock: ClockSource,
     begin: u64,
-    deadline: u64,
+    pub(super) deadline: u64,
 }
 
 impl Booting {
@@ -151,7 +151,6 @@ impl Booting {
         ending: Ending<'_>,
         warmup: &mut Warmup,
     ) -> Result<Program, BootError> {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
         let booted = monotonic_ns();
         let mut report = BootReport {
             boot_ns: booted - self.begin,
@@ -176,6 +175,20 @@ impl Booting {
             self.ask(frame.to_vec(), u64::MAX)?;
         }
         report.warmup_ns = monotonic_ns() - booted;
+        let mut program = self.take_snapshot(listed, limits, request_bytes, report)?;
+        program.sample = sample;
+        Ok(program)
+    }
+
+    /// Takes the snapshot of a program that is ready, and has no sample yet.
+    pub fn take_snapshot(
+        self,
+        listed: Listed<'_>,
+        limits: &Limits,
+        request_bytes: u64,
+        mut report: BootReport,
+    ) -> Result<Program, BootError> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
         report.exits = self.running.exits;
         let Running {
             guest, mut kernel, ..
@@ -194,7 +207,8 @@ impl Booting {
             machine,
             kernel,
             clock: self.clock,
-            sample,
+            sample: None,
+            service: None,
             cpu_ns: limits.cpu_ns,
             report,
         })
@@ -239,7 +253,7 @@ impl Booting {
         }
     }
 
-    fn ended(&mut self, what: &str) -> BootError {
+    pub(super) fn ended(&mut self, what: &str) -> BootError {
         let log = String::from_utf8_lossy(&self.running.kernel.take_log()).into_owned();
         BootError::Ended {
             what: what.into(),

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use mayfly_linux::action::{Action, Stop};
 use mayfly_linux::kernel::denials::Denial;
-use mayfly_linux::limits::Limit;
 use mayfly_vmm::{Alarm, Error, HostResources, ResetReport, Survival, monotonic_ns, thread_cpu_ns};
 use mayfly_wire::{FrameError, Kind};
 
@@ -12,6 +11,7 @@ use crate::channel::Channel;
 use crate::outcome::{Outcome, RequestStats};
 use crate::program::guest::Guest;
 use crate::program::running::Running;
+use crate::program::serve::{Settled, exchange, settle};
 use crate::program::{Program, begin_request};
 use crate::sched::scheduler;
 use crate::wait::deadlines::Deadlines;
@@ -107,6 +107,10 @@ impl Instance {
         deadline: u64,
     ) -> mayfly_vmm::Result<Outcome> {
         let deadlines = Deadlines::with_cpu(deadline, self.program.cpu_ns);
+        if let Some(service) = &self.program.service {
+            let clock = self.program.clock;
+            return exchange(&mut self.running, service, clock, &frame, alarm, deadlines);
+        }
         let action = begin_request(&mut self.running, self.program.clock, frame, false)?;
         let event = self.running.run(action, alarm, deadlines);
         self.end(event)
@@ -228,19 +232,13 @@ impl Instance {
         match action {
             Action::Frame => Outcome::Answered(self.running.kernel.take_output()),
             Action::Idle { .. } | Action::Wait { .. } | Action::Deadlock => Outcome::Stuck,
-            Action::Stop(Stop::Exit(status)) => Outcome::Exited(status.into()),
-            Action::Stop(Stop::Signal(signal)) => Outcome::Killed(signal as i32),
-            Action::Stop(Stop::OutOfMemory) => Outcome::OutOfMemory,
-            Action::Stop(Stop::Limit(Limit::Output)) => Outcome::OutputOver,
-            Action::Stop(Stop::Limit(Limit::Calls)) => Outcome::CallsOver,
             Action::Stop(Stop::BadFrame(FrameError::Kind(kind)))
                 if kind == Kind::Message as u8 && self.running.channel.is_none() =>
             {
                 Outcome::Misbehaved("said a message to the host, and the request has no channel".into())
             }
-            Action::Stop(Stop::BadFrame(e)) => Outcome::Misbehaved(format!("wrote no frame: {e}")),
-            Action::Stop(Stop::Exception { vector }) => Outcome::Failed(format!("exception {vector}")),
-            Action::Resume | Action::Output | Action::Said => {
+            Action::Stop(stop) => stop.into(),
+            Action::Resume | Action::Output | Action::Said | Action::Connection => {
                 Outcome::Failed(format!("the personality asked for {action:?}"))
             }
         }
@@ -275,6 +273,13 @@ impl Instance {
     /// Instead of a reset, for programs that keep their state: lets the program go on until it waits for the next request.
     /// False when it does not get there: then only a reset helps.
     pub fn settle(&mut self, alarm: &mut Alarm, deadline: u64) -> mayfly_vmm::Result<bool> {
+        if self.program.service.is_some() {
+            return match settle(&mut self.running, Action::Resume, alarm, Deadlines::at(deadline)) {
+                Ok(settled) => Ok(matches!(settled, Settled::Idle)),
+                Err(e) if e.survival() == Survival::Discard => Err(e),
+                Err(_) => Ok(false),
+            };
+        }
         loop {
             match self.running.run(Action::Resume, alarm, Deadlines::at(deadline)) {
                 // What comes behind the answer is heard by nobody.

@@ -221,6 +221,7 @@ pub(crate) fn guest_limits(output: OutputMode, limits: &Limits) -> mayfly_linux:
         },
         log_bytes: limits.log_bytes,
         descriptors: limits.descriptors,
+        sockets: limits.sockets,
         threads: limits.threads,
         mappings: limits.mappings,
         ..Default::default()

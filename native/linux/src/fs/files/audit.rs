@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{FileKind, Files, STREAM_BYTES, Stream};
+use super::{FileKind, Files, HOST_ENDS_MAX, STREAM_BYTES, Stream};
+use crate::net::socket::Socket;
 use crate::state::ensure::ensure;
 
 impl Files {
@@ -39,7 +40,17 @@ impl Files {
             })?;
             *references.entry(descriptor.file).or_default() += 1;
         }
-        let (mut held, mut watching) = (0, 0);
+        for (_, open) in self.open.iter() {
+            if let FileKind::Socket(socket) = &open.kind {
+                for waiting in socket.listening.iter().flat_map(|listening| &listening.queue) {
+                    *references.entry(*waiting).or_default() += 1;
+                }
+            }
+        }
+        for end in &self.host_ends {
+            *references.entry(*end).or_default() += 1;
+        }
+        let (mut held, mut watching, mut sockets) = (0, 0, 0);
         for (file, open) in self.open.iter() {
             let found = references.get(&file).copied().unwrap_or_default();
             ensure(found > 0 && found == open.references, || {
@@ -49,7 +60,11 @@ impl Files {
                 )
             })?;
             match &open.kind {
-                FileKind::Stream(stream) => held += self.audit_stream(file, stream)?,
+                FileKind::Stream(stream) => {
+                    held += self.audit_stream(file, stream)?;
+                    sockets += usize::from(stream.names.is_some());
+                }
+                FileKind::Socket(_) => sockets += 1,
                 FileKind::Text { bytes, .. } => held += bytes.capacity(),
                 FileKind::Epoll { interests, .. } => {
                     watching += interests.len();
@@ -73,6 +88,19 @@ impl Files {
             format!(
                 "{} files are counted in epoll sets, {watching} are, and {watched} know of it",
                 self.interests
+            )
+        })?;
+        held += sockets * Socket::COST;
+        ensure(sockets == self.sockets && sockets <= self.socket_limit, || {
+            format!(
+                "{} sockets are counted, {sockets} are, wanted at most {}",
+                self.sockets, self.socket_limit
+            )
+        })?;
+        ensure(self.host_ends.len() <= HOST_ENDS_MAX, || {
+            format!(
+                "the host has {} connections, wanted at most {HOST_ENDS_MAX}",
+                self.host_ends.len()
             )
         })?;
         ensure(held == self.held && held <= self.held_limit, || {

@@ -72,6 +72,12 @@ impl Readiness<'_> {
             | FileKind::Directory { .. }
             | FileKind::Text { .. }
             | FileKind::Device(_) => IN | OUT | RDNORM | WRNORM,
+            FileKind::Socket(socket) => match &socket.listening {
+                Some(listening) => {
+                    if_so(!listening.queue.is_empty(), IN | RDNORM) | if_so(socket.has_room(), event::ROOM)
+                }
+                None => OUT | WRNORM | HUP | if_so(socket.error.is_some(), IN | RDNORM | RDHUP | ERR),
+            },
             FileKind::Stream(stream) => {
                 let incoming = stream.incoming.as_ref();
                 let ended = incoming.is_some() && (stream.peer.is_none() || stream.read_shut);

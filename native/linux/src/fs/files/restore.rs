@@ -22,6 +22,10 @@ impl Files {
         if Step::OpenFiles.is_done(left_out) {
             self.open.restore(&reference.open);
             self.interests = reference.interests;
+            (self.sockets, self.serves, self.news) = (reference.sockets, reference.serves, reference.news);
+            if self.host_ends != reference.host_ends {
+                self.host_ends.clone_from(&reference.host_ends);
+            }
         }
         if Step::Streams.is_done(left_out) {
             self.stdio.restore(&reference.stdio);
@@ -29,7 +33,8 @@ impl Files {
         if Step::HeldBytes.is_done(left_out) {
             (self.held, self.room) = (reference.held, reference.room);
         }
-        (self.limit, self.held_limit) = (reference.limit, reference.held_limit);
+        (self.limit, self.held_limit, self.socket_limit) =
+            (reference.limit, reference.held_limit, reference.socket_limit);
     }
 
     /// All state by table, for the leak check.
@@ -43,6 +48,11 @@ impl Files {
             held,
             held_limit,
             room,
+            sockets,
+            socket_limit,
+            serves,
+            host_ends,
+            news,
             stdio,
         } = self;
         vec![
@@ -50,6 +60,10 @@ impl Files {
             ("open files", Box::new(open.iter().collect::<Vec<_>>())),
             ("standard streams", Box::new(&**stdio)),
             ("bytes held", Box::new((held, limit, held_limit, interests, room))),
+            (
+                "sockets",
+                Box::new((sockets, socket_limit, serves, host_ends, news)),
+            ),
         ]
     }
 }

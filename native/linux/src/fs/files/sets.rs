@@ -1,6 +1,6 @@
 //! Epoll sets: which files each watches, and which sets watch a file.
 
-use super::{FileKind, Files, Interest, OpenFile};
+use super::{FileKind, Files, Interest, OpenFile, event};
 use crate::bounds::INTERESTS;
 use crate::errno::Errno;
 
@@ -45,7 +45,7 @@ impl Files {
         };
         let key = (fd as i32, file);
         let interest = Interest {
-            events,
+            events: events & !event::ROOM,
             data,
             seen: [0, 0],
             fresh: true,
@@ -128,15 +128,16 @@ impl Files {
         }
     }
 
-    /// By description, whether to wait for it is to wait for fd 0: itself, the sets that watch it, and the sets that watch those. What lies
-    /// behind the end is none.
+    /// By description, whether to wait for it is to wait for the host: fd 0, sockets that listen to the host and connections of its, the sets
+    /// that watch one of them, and the sets that watch those. What lies behind the end is none.
     #[must_use]
     pub fn input_watchers(&self) -> Vec<bool> {
-        let Some(input) = self.input() else {
+        let mut next = self.hosts();
+        next.extend(self.input());
+        if next.is_empty() {
             return Vec::new();
-        };
+        }
         let mut found = vec![false; self.open.end()];
-        let mut next = vec![input];
         for _ in 0..=super::ready::EPOLL_DEPTH {
             let files: Vec<usize> = std::mem::take(&mut next);
             for file in files {

@@ -44,7 +44,7 @@ impl Files {
         (first, second)
     }
 
-    fn set_peer(&mut self, file: usize, other: usize) {
+    pub(super) fn set_peer(&mut self, file: usize, other: usize) {
         if let Some(OpenFile {
             kind: FileKind::Stream(stream),
             ..
@@ -54,7 +54,7 @@ impl Files {
         }
     }
 
-    fn stream(&self, file: usize) -> Option<&Stream> {
+    pub(super) fn stream(&self, file: usize) -> Option<&Stream> {
         match &self.open.get(file)?.kind {
             FileKind::Stream(stream) => Some(stream),
             _ => None,
@@ -110,7 +110,9 @@ impl Files {
             stream.incoming = Some(VecDeque::new());
             self.held -= std::mem::take(&mut stream.buffered);
         }
-        peer.into_iter().for_each(|peer| self.note(peer, WRITING));
+        if let Some(peer) = peer {
+            self.note(peer, WRITING);
+        }
         Ok(bytes)
     }
 
@@ -121,8 +123,11 @@ impl Files {
     pub fn stream_takes(&self, file: usize, wanted: usize) -> Result<usize, Errno> {
         let stream = self
             .stream(file)
-            .filter(|stream| stream.writes)
+            .filter(|stream| stream.writes || stream.socket)
             .ok_or(Errno::EBADF)?;
+        if !stream.writes {
+            return Err(Errno::EPIPE);
+        }
         let room = self.room(stream).ok_or(Errno::EPIPE)?;
         if wanted > 0 && (room == 0 || !stream.socket && wanted <= PIPE_BUF && room < wanted) {
             return Err(Errno::EAGAIN);
@@ -152,6 +157,7 @@ impl Files {
         }
         self.hold(grown);
         self.note(peer, READING);
+        self.tell_host(peer);
     }
 
     /// `shutdown` of a socket: reading, writing or both.
@@ -174,6 +180,9 @@ impl Files {
             if let Some(other) = self.stream_mut(peer) {
                 other.read_shut = true;
             }
+        }
+        if writing {
+            self.tell_host(peer);
         }
         for end in [file, peer] {
             self.note(end, READING);

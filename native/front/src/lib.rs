@@ -1,0 +1,14 @@
+//! HTTP in front of programs in virtual machines.
+//!
+//! ```text
+//! client ── HTTP/1.1, HTTP/2, TLS; kept alive ──> server ── request: HTTP/1.1, `connection: close` ──> machines ──> a pool's worker
+//!        <──────────────── hyper ──────────────── server <── answer: read as a guest's bytes are, bounded ──┘
+//! ```
+//! The front's own HTTP is what clients meet: framing, keep-alive, limits and times are hyper's. The guest sees one well-formed request on
+//! a fresh connection, and what it answers is parsed, bounded and framed anew.
+
+pub mod answer;
+pub mod machines;
+pub mod problem;
+pub mod request;
+pub mod server;

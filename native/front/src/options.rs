@@ -1,0 +1,209 @@
+//! The command line. Names are kvmserver's where the meaning is.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+use mayfly_front::server::Listen;
+
+/// Unmodified servers in virtual machines.
+#[derive(Debug, Parser)]
+#[command(name = "mayfly", version)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Serve a program's HTTP from machines: `mayfly serve --ephemeral run node server.js`.
+    Serve(Serve),
+}
+
+/// What `serve` is told.
+#[derive(Args, Debug)]
+pub struct Serve {
+    /// Where to listen: ADDRESS:PORT, :PORT or unix:PATH.
+    #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDR")]
+    pub listen: Listen,
+    /// Threads, and machines; 0: as many as there are cores.
+    #[arg(long, short, default_value_t = 1, value_name = "N", value_parser = up_to(1024))]
+    pub threads: usize,
+    /// Reset the machine after each request; without it, each machine goes on with its state.
+    #[arg(long, short)]
+    pub ephemeral: bool,
+    /// Requests of the warm-up, before the snapshot.
+    #[arg(long, short, default_value_t = 0, value_name = "N", value_parser = up_to(1_000_000))]
+    pub warmup: usize,
+    /// A path that the warm-up asks for, `/` by default; several are asked in turn.
+    #[arg(long, value_name = "PATH")]
+    pub warmup_path: Vec<String>,
+    /// The port that the program is asked on; the first that it listens on by default. It is bound nowhere.
+    #[arg(long, value_name = "PORT")]
+    pub guest_port: Option<u16>,
+    /// Files and folders that the program may read; it may never write them.
+    #[arg(long, value_name = "PATHS", value_delimiter = ',')]
+    pub allow_read: Vec<PathBuf>,
+    /// Variables of the environment that the program gets; it gets no others.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub allow_env: Vec<String>,
+    /// A variable that the program gets.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub env: Vec<String>,
+    /// A file or folder of the host at a place of the guest, read-only.
+    #[arg(long = "volume", value_name = "HOST:GUEST[:r]")]
+    pub volumes: Vec<Volume>,
+    /// The program's working directory.
+    #[arg(long, value_name = "PATH")]
+    pub cwd: Option<String>,
+    /// Seconds until the program waits for its first request, the warm-up included.
+    #[arg(long, default_value_t = 20.0, value_name = "SECONDS", value_parser = some_time)]
+    pub max_boot_time: f64,
+    /// Seconds that a request may take.
+    #[arg(long, default_value_t = 8.0, value_name = "SECONDS", value_parser = some_time)]
+    pub max_request_time: f64,
+    /// Memory of a machine in MiB.
+    #[arg(long, default_value_t = 2048, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=65_536))]
+    pub max_main_memory: u64,
+    /// Longest body of a request in MiB.
+    #[arg(long, default_value_t = 8, value_name = "MIB", value_parser = up_to(1024))]
+    pub max_body: usize,
+    /// Longest answer in MiB.
+    #[arg(long, default_value_t = 16, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub max_answer: u32,
+    /// Connections of clients at a time.
+    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = up_to(1_000_000))]
+    pub connections: usize,
+    /// Requests that may wait for a machine.
+    #[arg(long, default_value_t = 1024, value_name = "N", value_parser = up_to(1_000_000))]
+    pub queue: usize,
+    /// Seconds that a client has for the head of a request, for its body, and for a TLS handshake.
+    #[arg(long, default_value_t = 30.0, value_name = "SECONDS", value_parser = some_time)]
+    pub client_time: f64,
+    /// A chain of certificates in PEM: serve by TLS.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// Its key in PEM.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// Compare every machine with its snapshot after each reset; slow.
+    #[arg(long)]
+    pub check_resets: bool,
+    /// Do not pass on what the program prints.
+    #[arg(long, short)]
+    pub quiet: bool,
+    #[command(subcommand)]
+    pub program: Run,
+}
+
+impl Serve {
+    /// The time that a client has.
+    pub fn patience(&self) -> Duration {
+        Duration::from_secs_f64(self.client_time)
+    }
+}
+
+/// What is served.
+#[derive(Debug, Subcommand)]
+pub enum Run {
+    /// The program and its arguments.
+    Run {
+        /// The program and its arguments.
+        #[arg(
+            required = true,
+            trailing_var_arg = true,
+            allow_hyphen_values = true,
+            value_name = "PROGRAM ARGS"
+        )]
+        command: Vec<String>,
+    },
+}
+
+/// A mount.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Volume {
+    /// Path on the host.
+    pub host: PathBuf,
+    /// Path in the guest.
+    pub guest: String,
+}
+
+impl FromStr for Volume {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut parts = text.split(':');
+        match (parts.next(), parts.next(), parts.next(), parts.next()) {
+            (Some(host), Some(guest), None | Some("r"), None)
+                if !host.is_empty() && guest.starts_with('/') =>
+            {
+                Ok(Self {
+                    host: host.into(),
+                    guest: guest.into(),
+                })
+            }
+            (_, _, Some("w" | "rw" | "r=w"), _) => {
+                Err("the host's files cannot be written, r is wanted".into())
+            }
+            _ => Err("HOST:/GUEST is wanted".into()),
+        }
+    }
+}
+
+fn up_to(most: usize) -> impl Fn(&str) -> Result<usize, String> + Clone + Send + Sync + 'static {
+    move |text: &str| {
+        let number = text.parse().ok().filter(|&number: &usize| number <= most);
+        number.ok_or_else(|| format!("a number up to {most} is wanted"))
+    }
+}
+
+fn some_time(text: &str) -> Result<f64, String> {
+    let time = text.parse().ok().filter(|time| (0.001..=86_400.0).contains(time));
+    time.ok_or_else(|| "seconds from 0.001 to 86400 are wanted".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Serve, String> {
+        let parsed = Arguments::try_parse_from(text.split_whitespace()).map_err(|e| e.to_string())?;
+        let Command::Serve(serve) = parsed.command;
+        Ok(serve)
+    }
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        <Arguments as clap::CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn options_end_at_the_program() {
+        let line = "mayfly serve -e -t 0 --listen unix:/a --warmup 3 --allow-read /x,/y --volume /h:/g run node -e 1 --threads 9";
+        let options = parse(line).unwrap();
+        assert!(options.ephemeral);
+        assert_eq!((options.threads, options.warmup), (0, 3));
+        assert_eq!(options.listen, Listen::Unix("/a".into()));
+        assert_eq!(options.allow_read, [PathBuf::from("/x"), "/y".into()]);
+        assert_eq!(options.volumes[0].guest, "/g");
+        let Run::Run { command } = options.program;
+        assert_eq!(command, ["node", "-e", "1", "--threads", "9"]);
+    }
+
+    #[test]
+    fn wrong_options_are_named() {
+        for (line, said) in [
+            ("mayfly serve", "run"),
+            ("mayfly serve run", "PROGRAM ARGS"),
+            ("mayfly serve --volume /a:/b:rw run x", "cannot be written"),
+            ("mayfly serve --threads=-1 run x", "--threads"),
+            ("mayfly serve --max-request-time 0 run x", "0.001"),
+            ("mayfly serve --tls-cert a run x", "--tls-key"),
+            ("mayfly serve --nonsense run x", "--nonsense"),
+        ] {
+            let error = parse(line).unwrap_err();
+            assert!(error.contains(said), "{line}: {error}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! A client's request, written anew for the guest.
+
+use std::net::IpAddr;
+
+use hyper::header::{HOST, HeaderName};
+use hyper::http::request::Parts;
+use hyper::{HeaderMap, Method};
+
+/// Fields that are about a connection and not about what it carries (RFC 9110, section 7.6.1), and what the front does itself.
+pub const CONNECTION_FIELDS: [&str; 8] = [
+    "connection",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "http2-settings",
+];
+
+/// Fields that only the front says: what a client says here is dropped.
+const OWN_FIELDS: [&str; 6] = [
+    "content-length",
+    "expect",
+    "host",
+    "x-forwarded-for",
+    "x-forwarded-proto",
+    "forwarded",
+];
+
+/// Who asks, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Client {
+    /// Its address, where it has one.
+    pub address: Option<IpAddr>,
+    /// Whether TLS is between.
+    pub secure: bool,
+}
+
+/// The bytes of the request, or `None` for a method that is for proxies.
+#[must_use]
+pub fn to_bytes(parts: &Parts, body: &[u8], client: Client) -> Option<Vec<u8>> {
+    if parts.method == Method::CONNECT {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(512 + body.len());
+    let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+    bytes.extend_from_slice(parts.method.as_str().as_bytes());
+    bytes.push(b' ');
+    bytes.extend_from_slice(path.as_bytes());
+    bytes.extend_from_slice(b" HTTP/1.1\r\n");
+    let mut field = |name: &str, value: &[u8]| {
+        bytes.extend_from_slice(name.as_bytes());
+        bytes.extend_from_slice(b": ");
+        bytes.extend_from_slice(value);
+        bytes.extend_from_slice(b"\r\n");
+    };
+    // What the request line says is right: HTTP/2 says it there alone.
+    let host = parts.uri.authority().map(|host| host.as_str().as_bytes());
+    let host = host.or_else(|| parts.headers.get(HOST).map(|host| host.as_bytes()));
+    field("host", host.unwrap_or(b"localhost"));
+    let named = connection_options(&parts.headers);
+    for (name, value) in &parts.headers {
+        let text = name.as_str();
+        if !CONNECTION_FIELDS.contains(&text) && !OWN_FIELDS.contains(&text) && !named.contains(name) {
+            field(text, value.as_bytes());
+        }
+    }
+    if let Some(address) = client.address {
+        field("x-forwarded-for", address.to_string().as_bytes());
+    }
+    field(
+        "x-forwarded-proto",
+        if client.secure { b"https" } else { b"http" },
+    );
+    let asks_for_none = [
+        Method::GET,
+        Method::HEAD,
+        Method::OPTIONS,
+        Method::TRACE,
+        Method::DELETE,
+    ];
+    if !body.is_empty() || !asks_for_none.contains(&parts.method) {
+        field("content-length", body.len().to_string().as_bytes());
+    }
+    field("connection", b"close");
+    bytes.extend_from_slice(b"\r\n");
+    bytes.extend_from_slice(body);
+    Some(bytes)
+}
+
+/// The fields that `connection` names.
+fn connection_options(fields: &HeaderMap) -> Vec<HeaderName> {
+    let values = fields.get_all("connection").iter();
+    let names = values
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','));
+    names.filter_map(|name| name.trim().parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyper::Request;
+
+    fn text(request: Request<()>, body: &str) -> Option<String> {
+        let client = Client {
+            address: Some([192, 0, 2, 7].into()),
+            secure: true,
+        };
+        let (parts, ()) = request.into_parts();
+        to_bytes(&parts, body.as_bytes(), client).map(|bytes| String::from_utf8(bytes).unwrap())
+    }
+
+    #[test]
+    fn a_request_is_written_with_what_is_the_fronts_own() {
+        let request = Request::post("/a?b=c")
+            .header("host", "example.org")
+            .header("connection", "keep-alive, x-secret")
+            .header("x-secret", "1")
+            .header("transfer-encoding", "chunked")
+            .header("content-length", "900")
+            .header("x-forwarded-for", "10.0.0.1")
+            .header("accept", "*/*")
+            .body(())
+            .unwrap();
+        assert_eq!(
+            text(request, "hello").unwrap(),
+            "POST /a?b=c HTTP/1.1\r\nhost: example.org\r\naccept: */*\r\nx-forwarded-for: 192.0.2.7\r\n\
+             x-forwarded-proto: https\r\ncontent-length: 5\r\nconnection: close\r\n\r\nhello"
+        );
+    }
+
+    #[test]
+    fn the_authority_of_the_request_line_is_the_host() {
+        let request = Request::get("http://example.org/x")
+            .header("host", "other")
+            .body(())
+            .unwrap();
+        let text = text(request, "").unwrap();
+        assert!(
+            text.starts_with("GET /x HTTP/1.1\r\nhost: example.org\r\n"),
+            "{text}"
+        );
+        assert!(
+            !text.contains("other") && !text.contains("content-length"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn proxies_methods_are_not_for_guests() {
+        let request = Request::builder()
+            .method("CONNECT")
+            .uri("example.org:80")
+            .body(())
+            .unwrap();
+        assert_eq!(text(request, ""), None);
+    }
+}

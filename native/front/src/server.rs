@@ -1,0 +1,362 @@
+//! The server: listeners on threads of their own, each with its event loop.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::net::UnixListener as StdUnixListener;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::server::graceful::GracefulShutdown;
+use mayfly_pool::{Outcome, Refused};
+use rustls::ServerConfig;
+use socket2::{Domain, Protocol, Socket, Type};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::{Semaphore, watch};
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+
+use crate::answer::Reader;
+use crate::machines::Machines;
+use crate::problem::{of_outcome, problem};
+use crate::request::{Client, to_bytes};
+
+/// Connections that wait for `accept`.
+const BACKLOG: i32 = 1024;
+/// Streams of one HTTP/2 connection at a time.
+const STREAMS_MAX: u32 = 128;
+/// Time for connections to end after the server was told to.
+const DRAIN: Duration = Duration::from_secs(10);
+/// Rest after `accept` failed, as it does without descriptors.
+const ACCEPT_REST: Duration = Duration::from_millis(20);
+
+/// Where the server listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listen {
+    /// TCP.
+    Tcp(SocketAddr),
+    /// A path of a UNIX socket, which is made anew.
+    Unix(PathBuf),
+}
+
+impl std::str::FromStr for Listen {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.strip_prefix("unix:") {
+            Some("") => Err("a path after unix: is wanted".into()),
+            Some(path) => Ok(Self::Unix(path.into())),
+            None => {
+                let address = text.strip_prefix(':').map(|port| format!("0.0.0.0:{port}"));
+                let address = address.as_deref().unwrap_or(text).parse();
+                address
+                    .map(Self::Tcp)
+                    .map_err(|_| "ADDRESS:PORT or unix:PATH is wanted".into())
+            }
+        }
+    }
+}
+
+/// Bounds on clients.
+#[derive(Clone, Copy, Debug)]
+pub struct ClientLimits {
+    /// Connections at a time, of all threads together.
+    pub connections: usize,
+    /// Bytes of a request's body.
+    pub body_bytes: usize,
+    /// Time for the head of a request, for its body, and for a TLS handshake.
+    pub patience: Duration,
+}
+
+/// What is served, how.
+#[derive(Debug)]
+pub struct Front {
+    /// Who answers.
+    pub machines: Machines,
+    /// Bounds on clients.
+    pub limits: ClientLimits,
+    /// TLS, if any.
+    pub tls: Option<Arc<ServerConfig>>,
+    /// Whether what the program prints is told on the standard error.
+    pub tells_log: bool,
+}
+
+/// Listens on `threads` threads until `stop` says so. Gives the address, for a port that was left open, to `ready`.
+///
+/// # Errors
+/// The address cannot be listened on, or no thread started.
+pub fn serve(
+    front: &Arc<Front>,
+    listen: &Listen,
+    threads: usize,
+    stop: &watch::Receiver<bool>,
+    ready: impl FnOnce(&Listen),
+) -> io::Result<()> {
+    let mut listeners = Vec::new();
+    let bound = match listen {
+        Listen::Tcp(address) => {
+            let first = tcp_listener(*address)?;
+            let address = first.local_addr()?;
+            listeners.push(Listener::Tcp(first));
+            for _ in 1..threads {
+                listeners.push(Listener::Tcp(tcp_listener(address)?));
+            }
+            Listen::Tcp(address)
+        }
+        Listen::Unix(path) => {
+            match std::fs::remove_file(path) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+                _ => {}
+            }
+            let first = StdUnixListener::bind(path)?;
+            first.set_nonblocking(true)?;
+            for _ in 1..threads {
+                listeners.push(Listener::Unix(first.try_clone()?));
+            }
+            listeners.push(Listener::Unix(first));
+            listen.clone()
+        }
+    };
+    let room = Arc::new(Semaphore::new(front.limits.connections));
+    let mut workers = Vec::new();
+    for listener in listeners {
+        let (front, room, stop) = (front.clone(), room.clone(), stop.clone());
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let body = move || {
+            runtime.block_on(tokio::task::LocalSet::new().run_until(accept_all(front, listener, room, stop)))
+        };
+        workers.push(
+            std::thread::Builder::new()
+                .name("mayfly-front".into())
+                .spawn(body)?,
+        );
+    }
+    ready(&bound);
+    for worker in workers {
+        worker
+            .join()
+            .map_err(|_| io::Error::other("a thread of the server panicked"))??;
+    }
+    if let Listen::Unix(path) = listen {
+        std::fs::remove_file(path)?;
+    }
+    Ok(())
+}
+
+enum Listener {
+    Tcp(std::net::TcpListener),
+    Unix(StdUnixListener),
+}
+
+fn tcp_listener(address: SocketAddr) -> io::Result<std::net::TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    socket.set_reuse_port(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
+/// A client's connection before anything was said.
+enum Accepted {
+    Tcp(tokio::net::TcpStream, IpAddr),
+    Unix(tokio::net::UnixStream),
+}
+
+async fn accept_all(
+    front: Arc<Front>,
+    listener: Listener,
+    room: Arc<Semaphore>,
+    mut stop: watch::Receiver<bool>,
+) -> io::Result<()> {
+    enum Asynchronous {
+        Tcp(TcpListener),
+        Unix(UnixListener),
+    }
+    let listener = match listener {
+        Listener::Tcp(listener) => Asynchronous::Tcp(TcpListener::from_std(listener)?),
+        Listener::Unix(listener) => Asynchronous::Unix(UnixListener::from_std(listener)?),
+    };
+    let graceful = GracefulShutdown::new();
+    loop {
+        // Who comes when all places are taken waits in the kernel's queue.
+        let place = tokio::select! {
+            place = room.clone().acquire_owned() => place.map_err(io::Error::other)?,
+            _ = stop.changed() => break,
+        };
+        let accepted = tokio::select! {
+            _ = stop.changed() => break,
+            accepted = async {
+                match &listener {
+                    Asynchronous::Tcp(listener) => {
+                        listener.accept().await.map(|(stream, from)| Accepted::Tcp(stream, from.ip()))
+                    }
+                    Asynchronous::Unix(listener) => {
+                        listener.accept().await.map(|(stream, _)| Accepted::Unix(stream))
+                    }
+                }
+            } => accepted,
+        };
+        match accepted {
+            Ok(accepted) => {
+                let (front, watcher) = (front.clone(), graceful.watcher());
+                tokio::task::spawn_local(async move {
+                    converse(&front, accepted, watcher).await;
+                    drop(place);
+                });
+            }
+            Err(e) => {
+                eprintln!("mayfly: accepting a connection: {e}");
+                tokio::time::sleep(ACCEPT_REST).await;
+            }
+        }
+    }
+    // What is not done by then ends with the process.
+    let _ = timeout(DRAIN, graceful.shutdown()).await;
+    Ok(())
+}
+
+type Watcher = hyper_util::server::graceful::Watcher;
+
+async fn converse(front: &Arc<Front>, accepted: Accepted, watcher: Watcher) {
+    let secure = front.tls.is_some();
+    match (accepted, &front.tls) {
+        (Accepted::Unix(stream), _) => {
+            let client = Client {
+                address: None,
+                secure: false,
+            };
+            http(front, stream, client, watcher).await;
+        }
+        (Accepted::Tcp(stream, address), tls) => {
+            let client = Client {
+                address: Some(address),
+                secure,
+            };
+            // Without it small answers wait for acknowledgements; a socket that refuses is gone.
+            if stream.set_nodelay(true).is_err() {
+                return;
+            }
+            match tls {
+                None => http(front, stream, client, watcher).await,
+                Some(tls) => {
+                    let handshake = TlsAcceptor::from(tls.clone()).accept(stream);
+                    if let Ok(Ok(stream)) = timeout(front.limits.patience, handshake).await {
+                        http(front, stream, client, watcher).await;
+                    }
+                }
+            }
+        }
+    }
+}
+
+async fn http<S>(front: &Arc<Front>, stream: S, client: Client, watcher: Watcher)
+where
+    S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + 'static,
+{
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(front.limits.patience)
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(STREAMS_MAX)
+        .keep_alive_interval(front.limits.patience)
+        .keep_alive_timeout(front.limits.patience);
+    let service = service_fn(|request| {
+        let front = front.clone();
+        async move { Ok::<_, Infallible>(answer(&front, request, client).await) }
+    });
+    let connection = builder.serve_connection(TokioIo::new(stream), service);
+    // A client that breaks off is its own business.
+    let _ = watcher.watch(connection.into_owned()).await;
+}
+
+/// Answers one request.
+async fn answer(front: &Front, request: Request<Incoming>, client: Client) -> Response<Full<Bytes>> {
+    let (parts, body) = request.into_parts();
+    let collected = timeout(
+        front.limits.patience,
+        Limited::new(body, front.limits.body_bytes).collect(),
+    )
+    .await;
+    let body = match collected {
+        Ok(Ok(body)) => body.to_bytes(),
+        Ok(Err(e)) if e.is::<LengthLimitError>() => {
+            return problem(StatusCode::PAYLOAD_TOO_LARGE, "The request's body is too long");
+        }
+        Ok(Err(_)) => return problem(StatusCode::BAD_REQUEST, "The request's body is malformed"),
+        Err(_) => return problem(StatusCode::REQUEST_TIMEOUT, "The request's body took too long"),
+    };
+    let Some(bytes) = to_bytes(&parts, &body, client) else {
+        return problem(StatusCode::NOT_IMPLEMENTED, "CONNECT is for proxies");
+    };
+    let completion = match front.machines.run(bytes).await {
+        Ok(completion) => completion,
+        Err(Refused::Full) => return problem(StatusCode::SERVICE_UNAVAILABLE, "Too many requests wait"),
+        Err(Refused::Closed) => return problem(StatusCode::SERVICE_UNAVAILABLE, "The server ends"),
+    };
+    if front.tells_log && !completion.traces.log.is_empty() {
+        eprint!("{}", String::from_utf8_lossy(&completion.traces.log));
+    }
+    let Outcome::Answered(bytes) = &completion.outcome else {
+        let (status, detail) = of_outcome(&completion.outcome);
+        eprintln!(
+            "mayfly: {} {}: {}",
+            parts.method,
+            parts.uri.path(),
+            completion.outcome
+        );
+        return problem(status, detail);
+    };
+    let mut reader = Reader::new(parts.method == Method::HEAD, true);
+    let answer = reader.read(bytes).and_then(|_| reader.finish());
+    match answer {
+        Ok(answer) => {
+            let mut response = Response::new(Full::new(Bytes::from(answer.body)));
+            *response.status_mut() = answer.status;
+            *response.headers_mut() = answer.fields;
+            response
+        }
+        Err(why) => {
+            eprintln!(
+                "mayfly: {} {}: the program's answer: {}",
+                parts.method,
+                parts.uri.path(),
+                why.0
+            );
+            let (status, detail) = of_outcome(&completion.outcome);
+            problem(status, detail)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_and_wrong_ones_told() {
+        assert_eq!(
+            "127.0.0.1:80".parse(),
+            Ok(Listen::Tcp(([127, 0, 0, 1], 80).into()))
+        );
+        assert_eq!(":80".parse(), Ok(Listen::Tcp(([0; 4], 80).into())));
+        assert_eq!("unix:/a".parse(), Ok(Listen::Unix("/a".into())));
+        for wrong in ["unix:", "80", "localhost:80", "127.0.0.1:99999"] {
+            assert!(wrong.parse::<Listen>().is_err(), "{wrong}");
+        }
+    }
+}

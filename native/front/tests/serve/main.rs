@@ -1,0 +1,351 @@
+//! A server of C behind the front, asked by sockets: what clients see of requests that go well, badly, and are none.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::Command;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use mayfly_front::answer::Http;
+use mayfly_front::machines::{Machines, Running};
+use mayfly_front::server::{ClientLimits, Front, Listen, serve};
+use mayfly_pool::{Limits, Mount, Program, Serving, Spec};
+use mayfly_vmm::Host;
+use tokio::sync::watch;
+
+/// A server in the background; it lives as long as the tests.
+fn start(ephemeral: bool) -> Option<SocketAddr> {
+    let host = match Host::open() {
+        Ok(host) => Arc::new(host),
+        Err(mayfly_vmm::Error::Unavailable(why)) => {
+            println!("SKIPPED: {}; {}", why.reason, why.hint);
+            return None;
+        }
+        Err(e) => panic!("{e}"),
+    };
+    let folder =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("serve-{}-{ephemeral}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join("guest");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve/guest.c");
+    let built = Command::new("gcc")
+        .args(["-O1", "-w", "-static", "-o"])
+        .arg(&path)
+        .arg(source)
+        .status();
+    match built {
+        Ok(status) => assert!(status.success()),
+        Err(_) => {
+            println!("SKIPPED: gcc is missing");
+            return None;
+        }
+    }
+    let spec = Spec {
+        path: "/guest".into(),
+        arguments: vec!["guest".into()],
+        mounts: vec![Mount::host("/guest", &path)],
+        limits: Limits {
+            memory_bytes: 64 << 20,
+            sockets: 64,
+            ..Limits::default()
+        },
+        ..Spec::default()
+    };
+    let serving = Serving {
+        port: None,
+        protocol: Arc::new(Http),
+        warmup: vec![b"GET /count HTTP/1.1\r\n\r\n".to_vec(); 2],
+        timeout_ns: 10_000_000_000,
+    };
+    let program = Program::boot_server(&host, &spec, &serving).expect("a server that boots");
+    std::fs::remove_dir_all(&folder).expect("the folder is ours");
+    let running = Running {
+        timeout_ns: 2_000_000_000,
+        ephemeral,
+        checks: ephemeral,
+    };
+    let front = Arc::new(Front {
+        machines: Machines::start(program, 1, 64, running).expect("machines"),
+        limits: ClientLimits {
+            connections: 100,
+            body_bytes: 200_000,
+            patience: Duration::from_secs(2),
+        },
+        tls: None,
+        tells_log: false,
+    });
+    let (tell, told) = channel();
+    thread::spawn(move || {
+        let (_stop, stopped) = watch::channel(false);
+        let listen = Listen::Tcp(([127, 0, 0, 1], 0).into());
+        serve(&front, &listen, 1, &stopped, |bound| {
+            tell.send(bound.clone()).expect("a test that waits")
+        })
+    });
+    match told
+        .recv_timeout(Duration::from_secs(30))
+        .expect("a server that listens")
+    {
+        Listen::Tcp(address) => Some(address),
+        Listen::Unix(_) => unreachable!("it was told an address"),
+    }
+}
+
+/// The server whose machines are reset and compared after each request.
+fn reset() -> Option<SocketAddr> {
+    static SERVER: OnceLock<Option<SocketAddr>> = OnceLock::new();
+    *SERVER.get_or_init(|| start(true))
+}
+
+fn connect(to: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(to).expect("a listener");
+    stream
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .expect("a socket");
+    stream
+}
+
+/// Reads an answer that has a length: status, head, body.
+fn read_answer(stream: &mut TcpStream) -> (u16, String, Vec<u8>) {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        match stream.read(&mut byte) {
+            Ok(1) => head.push(byte[0]),
+            other => panic!("{other:?} after {:?}", String::from_utf8_lossy(&head)),
+        }
+    }
+    let head = String::from_utf8(head).expect("text").to_lowercase();
+    let status = head[9..12].parse().expect("a status");
+    let length = head
+        .split("content-length: ")
+        .nth(1)
+        .and_then(|rest| rest.split('\r').next());
+    let mut body = vec![0; length.map_or(0, |length| length.parse().expect("a length"))];
+    stream.read_exact(&mut body).expect("a whole body");
+    (status, head, body)
+}
+
+/// One request on a connection of its own, and its answer.
+fn ask(to: SocketAddr, request: &[u8]) -> (u16, String, Vec<u8>) {
+    let mut stream = connect(to);
+    stream.write_all(request).expect("a server that reads");
+    read_answer(&mut stream)
+}
+
+fn get(to: SocketAddr, path: &str) -> (u16, String, Vec<u8>) {
+    ask(to, format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n").as_bytes())
+}
+
+#[test]
+fn each_request_of_a_connection_meets_the_snapshot() {
+    let Some(to) = reset() else { return };
+    let mut stream = connect(to);
+    for _ in 0..20 {
+        stream
+            .write_all(b"GET /count HTTP/1.1\r\nhost: a\r\n\r\n")
+            .unwrap();
+        let (status, _, body) = read_answer(&mut stream);
+        assert_eq!((status, &body[..]), (200, &b"3"[..]));
+    }
+}
+
+#[test]
+fn without_a_reset_the_machine_goes_on_with_its_state() {
+    let Some(to) = start(false) else { return };
+    for wanted in 4..12 {
+        // A fork rehearsed one request.
+        let (_, _, body) = get(to, "/count");
+        assert_eq!(String::from_utf8_lossy(&body), wanted.to_string());
+    }
+}
+
+#[test]
+fn bodies_go_both_ways_whatever_their_size() {
+    let Some(to) = reset() else { return };
+    for length in [0, 1, 1000, 65_000, 65_536, 70_000, 199_999] {
+        let body = vec![b'b'; length];
+        let head = format!("POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: {length}\r\n\r\n");
+        let (status, _, back) = ask(to, &[head.as_bytes(), &body].concat());
+        assert_eq!((status, back.len()), (200, length));
+        assert!(back == body);
+    }
+    let chunked = b"POST /echo HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n";
+    assert_eq!(ask(to, chunked).2, b"abcde");
+    assert_eq!(get(to, "/large").2.len(), 3 << 20);
+    assert_eq!(get(to, "/until-close").2, b"all of it");
+    let (status, head, body) = get(to, "/chunks");
+    assert_eq!((status, &body[..]), (203, &b"half"[..]));
+    assert!(head.contains("x-a: b") && !head.contains("chunked"), "{head}");
+}
+
+#[test]
+fn a_guest_that_gives_no_answer_costs_its_request_a_problem_document() {
+    let Some(to) = reset() else { return };
+    let cases = [
+        ("/spin", 504),
+        ("/memory", 507),
+        ("/exit", 502),
+        ("/crash", 502),
+        ("/rubbish", 502),
+        ("/short", 502),
+        ("/nothing", 502),
+        ("/endless", 502),
+    ];
+    for (path, wanted) in cases {
+        let (status, head, body) = get(to, path);
+        let text = String::from_utf8_lossy(&body);
+        assert_eq!(status, wanted, "{path}: {text}");
+        assert!(head.contains("application/problem+json"), "{path}: {head}");
+        assert!(text.contains(&format!("\"status\":{wanted}")), "{path}: {text}");
+        assert_eq!(get(to, "/count").2, b"3", "after {path}");
+    }
+}
+
+#[test]
+fn sleep_of_the_guest_takes_no_real_time() {
+    let Some(to) = reset() else { return };
+    assert_eq!(get(to, "/sleep").2, b"slept");
+}
+
+#[test]
+fn a_second_answer_behind_the_first_reaches_nobody() {
+    let Some(to) = reset() else { return };
+    let mut stream = connect(to);
+    for _ in 0..3 {
+        stream
+            .write_all(b"GET /split HTTP/1.1\r\nhost: a\r\n\r\n")
+            .unwrap();
+        assert_eq!(read_answer(&mut stream).2, b"");
+        stream
+            .write_all(b"GET /count HTTP/1.1\r\nhost: a\r\n\r\n")
+            .unwrap();
+        assert_eq!(read_answer(&mut stream).2, b"3");
+    }
+}
+
+#[test]
+fn the_guest_sees_one_request_of_the_fronts_own() {
+    let Some(to) = reset() else { return };
+    let request = b"GET /head?x=1 HTTP/1.1\r\nHost: a\r\nConnection: keep-alive, X-Drop\r\nX-Drop: 1\r\nX-Keep: 2\r\nX-Forwarded-For: 1.2.3.4\r\n\r\n";
+    let (_, _, seen) = ask(to, request);
+    let wanted = "GET /head?x=1 HTTP/1.1\r\nhost: a\r\nx-keep: 2\r\nx-forwarded-for: 127.0.0.1\r\nx-forwarded-proto: http\r\nconnection: close";
+    assert_eq!(String::from_utf8_lossy(&seen), wanted);
+}
+
+#[test]
+fn what_is_no_request_reaches_no_guest() {
+    let Some(to) = reset() else { return };
+    let cases: [(&str, &[u8], u16); 9] = [
+        (
+            "two lengths",
+            b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab",
+            400,
+        ),
+        (
+            "a length that is none",
+            b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: +1\r\n\r\na",
+            400,
+        ),
+        (
+            "a negative length",
+            b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: -1\r\n\r\na",
+            400,
+        ),
+        (
+            "another coding last",
+            b"POST /echo HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked, gzip\r\n\r\n0\r\n\r\n",
+            400,
+        ),
+        (
+            "a bad chunk",
+            b"POST /echo HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
+            400,
+        ),
+        (
+            "a space in a name",
+            b"GET /count HTTP/1.1\r\nhost : a\r\n\r\n",
+            400,
+        ),
+        (
+            "a line end in a target",
+            b"GET /count\r HTTP/1.1\r\nhost: a\r\n\r\n",
+            400,
+        ),
+        (
+            "a body that is too long",
+            b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 200001\r\n\r\n",
+            413,
+        ),
+        (
+            "a method of proxies",
+            b"CONNECT a:80 HTTP/1.1\r\nhost: a\r\n\r\n",
+            501,
+        ),
+    ];
+    for (what, request, wanted) in cases {
+        let mut stream = connect(to);
+        // What is refused early may be closed before all was written.
+        drop(stream.write_all(request));
+        if wanted == 413 {
+            drop(stream.write_all(&[b'x'; 200_001]));
+        }
+        assert_eq!(read_answer(&mut stream).0, wanted, "{what}");
+        assert_eq!(get(to, "/count").2, b"3", "after {what}");
+    }
+    // A length beside chunks: the chunks count, and the guest is told one length.
+    let both = b"POST /head HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n";
+    let (status, _, seen) = ask(to, both);
+    let seen = String::from_utf8_lossy(&seen);
+    assert!(
+        status == 400 || seen.contains("content-length: 5") && !seen.contains("chunked"),
+        "{status} {seen}"
+    );
+}
+
+#[test]
+fn requests_in_a_row_are_answered_in_their_order() {
+    let Some(to) = reset() else { return };
+    let mut stream = connect(to);
+    let requests: String = (0..10)
+        .map(|i| format!("POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\n\r\n{i}"))
+        .collect();
+    stream.write_all(requests.as_bytes()).unwrap();
+    for i in 0..10 {
+        assert_eq!(read_answer(&mut stream).2, i.to_string().as_bytes());
+    }
+}
+
+#[test]
+fn a_client_that_expects_to_be_told_to_go_on_is_told() {
+    let Some(to) = reset() else { return };
+    let mut stream = connect(to);
+    stream
+        .write_all(b"POST /echo HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n")
+        .unwrap();
+    assert_eq!(read_answer(&mut stream).0, 100);
+    stream.write_all(b"ok").unwrap();
+    assert_eq!(read_answer(&mut stream).2, b"ok");
+}
+
+#[test]
+fn who_hangs_or_breaks_off_harms_nobody() {
+    let Some(to) = reset() else { return };
+    let mut silent = connect(to);
+    let mut slow = connect(to);
+    slow.write_all(b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\nfew")
+        .unwrap();
+    for _ in 0..20 {
+        let mut gone = connect(to);
+        gone.write_all(b"GET /spin HTTP/1.1\r\nhost: a\r\n").unwrap();
+        drop(gone);
+    }
+    assert_eq!(get(to, "/count").2, b"3");
+    assert_eq!(read_answer(&mut slow).0, 408);
+    // It said nothing: it is told so, or just closed.
+    let mut rest = Vec::new();
+    silent.read_to_end(&mut rest).expect("an end");
+}

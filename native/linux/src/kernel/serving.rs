@@ -1,0 +1,75 @@
+//! The host as a client: connections that it makes to what the guest listens on.
+
+use super::Kernel;
+use crate::action::Action;
+use crate::errno::Errno;
+use crate::fs::files::HostEnd;
+use crate::machine::Machine;
+use crate::net::address::Address;
+
+impl Kernel {
+    /// From now on a guest that waits for connections waits for the host: [`Action::Idle`].
+    pub fn serve_host(&mut self) {
+        self.files.serve_host();
+    }
+
+    /// What the guest listens on, by age.
+    #[must_use]
+    pub fn listening(&self) -> Vec<Address> {
+        self.files.listening()
+    }
+
+    /// Makes a connection to what listens by this name; [`Kernel::run`] or [`Kernel::begin_request`] lets the guest accept it.
+    ///
+    /// # Errors
+    /// ECONNREFUSED when nothing listens there or too many wait, EMFILE when the host has too many, ENFILE and ENOMEM over the guest's
+    /// limits.
+    pub fn host_connect(&mut self, to: &Address) -> Result<HostEnd, Errno> {
+        self.files.host_connect(to)
+    }
+
+    /// Gives the guest bytes to read on a connection; how many it had room for.
+    pub fn host_send(&mut self, end: HostEnd, bytes: &[u8]) -> usize {
+        self.files.host_send(end, bytes)
+    }
+
+    /// Takes what the guest wrote to a connection.
+    pub fn host_receive(&mut self, end: HostEnd) -> Vec<u8> {
+        self.files.host_receive(end)
+    }
+
+    /// Whether the guest will write no more to a connection.
+    #[must_use]
+    pub fn host_ended(&self, end: HostEnd) -> bool {
+        self.files.host_ended(end)
+    }
+
+    /// The host's ends of all its connections.
+    #[must_use]
+    pub fn host_ends(&self) -> Vec<HostEnd> {
+        self.files.host_ends()
+    }
+
+    /// Closes the host's end of a connection.
+    pub fn host_close(&mut self, end: HostEnd) {
+        self.files.host_close(end);
+    }
+
+    /// Tells whether the guest has all that it needs to go on. While it has, its waits cost no real time, if they do not in requests.
+    pub fn set_in_flight(&mut self, in_flight: bool) {
+        self.in_flight = in_flight;
+    }
+
+    /// Moves the bytes on fd 1 to the log: what a server prints is told with its request.
+    pub fn log_output(&mut self) {
+        let bytes = self.files.stdio.take_output();
+        self.files.stdio.write_log(&bytes);
+    }
+
+    /// Lets the guest's clock pass a wait that [`Action::Idle`] told, in no real time, and lets a thread run.
+    pub fn pass<M: Machine>(&mut self, m: &mut M, wait: u64) -> Action {
+        self.clock.jump(wait);
+        self.write_clock_page(m);
+        self.schedule(m)
+    }
+}
