@@ -1,7 +1,7 @@
 //! From a request's bytes to its completion: a pool of machines, asked from asynchronous code.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -39,6 +39,8 @@ struct Shared {
     running: Running,
     next: AtomicU64,
     waiting: Mutex<HashMap<u64, oneshot::Sender<Completion>>>,
+    /// No request comes any more.
+    closing: AtomicBool,
 }
 
 impl Shared {
@@ -65,6 +67,7 @@ impl Machines {
             running,
             next: AtomicU64::new(1),
             waiting: Mutex::default(),
+            closing: AtomicBool::new(false),
         });
         let fetching = shared.clone();
         let fetcher = std::thread::Builder::new()
@@ -119,6 +122,7 @@ impl Machines {
 impl Drop for Machines {
     fn drop(&mut self) {
         self.shared.pool.close();
+        self.shared.closing.store(true, Ordering::Release);
         if let Some(fetcher) = self.fetcher.take() {
             // It has nothing that is to be released when it panicked.
             let _ = fetcher.join();
@@ -141,7 +145,7 @@ fn fetch(shared: &Shared) {
         while shared.pool.take_resets(&mut resets, FETCHED) > 0 {
             resets.clear();
         }
-        if count == 0 && shared.pool.is_over() {
+        if count == 0 && shared.closing.load(Ordering::Acquire) && shared.pool.load() == (0, 0) {
             shared.waiting().clear();
             return;
         }

@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::unix::net::UnixListener as StdUnixListener;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -275,13 +276,25 @@ where
         .max_concurrent_streams(STREAMS_MAX)
         .keep_alive_interval(front.limits.patience)
         .keep_alive_timeout(front.limits.patience);
+    let begun = Arc::new(AtomicBool::new(false));
     let service = service_fn(|request| {
+        begun.store(true, Ordering::Relaxed);
         let front = front.clone();
         async move { Ok::<_, Infallible>(answer(&front, request, client).await) }
     });
     let connection = builder.serve_connection(TokioIo::new(stream), service);
-    // A client that breaks off is its own business.
-    let _ = watcher.watch(connection.into_owned()).await;
+    // Until it is known which HTTP it is, nothing of hyper's looks at the time.
+    let silent = async {
+        tokio::time::sleep(front.limits.patience).await;
+        if begun.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        // A client that breaks off is its own business.
+        _ = watcher.watch(connection.into_owned()) => {}
+        () = silent => {}
+    }
 }
 
 /// Answers one request.

@@ -129,11 +129,6 @@ impl Pool {
         self.shared.queue.close();
     }
 
-    /// Whether it was closed and all requests are done. Completions may still wait to be fetched.
-    pub fn is_over(&self) -> bool {
-        self.shared.queue.is_over()
-    }
-
     /// Requests that wait, and those that run or whose machines are reset.
     pub fn load(&self) -> (usize, usize) {
         self.shared.queue.load()

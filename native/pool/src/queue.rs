@@ -480,11 +480,6 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
         }
     }
 
-    /// Whether it was closed and all jobs are done.
-    pub fn is_over(&self) -> bool {
-        self.lock().is_over()
-    }
-
     /// Refuses new jobs; those that wait are still done.
     pub fn close(&self) {
         let mut state = self.lock();
