@@ -103,6 +103,7 @@ impl Machines {
             keep: !running.ephemeral,
             check: running.checks,
             channel: None,
+            weight: 1,
         };
         if let Err((_, why)) = pool.submit(job) {
             self.shared.waiting().remove(&id);

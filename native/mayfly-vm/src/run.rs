@@ -94,7 +94,9 @@ fn drive(running: &mut Running) -> Result<u8, Box<dyn std::error::Error>> {
             return Err("the end of time was reached".into());
         };
         action = match wanted {
-            Action::Resume | Action::Output | Action::Frame | Action::Said | Action::Connection => Action::Resume,
+            Action::Resume | Action::Output | Action::Frame | Action::Said | Action::Connection => {
+                Action::Resume
+            }
             Action::Idle { .. } => {
                 let mut bytes = vec![0; 64 << 10];
                 let n = io::stdin().read(&mut bytes)?;
