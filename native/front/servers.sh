@@ -56,12 +56,13 @@ try() {
   name=$1 wanted=$2
   shift 2
   command -v "$wanted" > /dev/null || { printf '%-28s not installed\n' "$name"; return; }
+  : > "$work/log"
   "$mayfly" serve --listen 127.0.0.1:0 --ephemeral --quiet --warmup 20 "$@" 2> "$work/log" &
   server=$! tries=0
   until grep -q 'listening on' "$work/log" || ! kill -0 $server 2> /dev/null || [ $((tries += 1)) -gt 300 ]; do sleep 0.1; done
   address=$(sed -n 's/.*listening on \([^,]*\),.*/\1/p' "$work/log")
   if [ -z "$address" ]; then
-    printf '%-28s does not boot: %s\n' "$name" "$(tail -n 1 "$work/log")"
+    printf '%-28s does not boot: %s\n' "$name" "$(grep . "$work/log" | tail -n 1)"
   else
     # One connection, three requests: each meets the snapshot behind 20 requests.
     answers=$(curl -s -m 10 "http://$address/" "http://$address/" "http://$address/")
@@ -83,7 +84,7 @@ try() {
 command -v go > /dev/null && (cd "$work/go" && CGO_ENABLED=0 go build -o ../hello .)
 try 'Go net/http' go run "$work/hello"
 try 'Node http' node --allow-read "$work" run node "$work/node.js"
-try 'Deno Deno.serve' deno --env DENO_DIR=/tmp/deno --allow-read "$work" \
+try 'Deno Deno.serve' deno --env DENO_DIR=/tmp/deno --env HOME=/tmp --allow-read "$work" \
   run deno run --allow-net --no-remote --no-npm "$work/deno.js"
 python=$(readlink -f /usr/bin/python3)
 try 'Python http.server' "$python" --allow-read "$work,/usr/lib/$(basename "$python")" run "$python" "$work/server.py"
