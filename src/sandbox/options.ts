@@ -25,7 +25,7 @@ export interface SandboxOptions {
   /** Bytes of the body of a request. Default 1 MiB. */
   readonly maxBodyBytes?: number | undefined
   /** Responses of programs say in `Server-Timing` how long they waited, ran and were parked. Default false. */
-  readonly serverTiming?: boolean
+  readonly serverTiming?: boolean | undefined
   /** Uses of a program after which it gets a snapshot of its own; 0: never. Default 20. */
   readonly promoteAfter?: number | undefined
   /** Programs that are kept by name; over it the one that was not used for the longest time is forgotten, and asked for again. Default 10 000. */
