@@ -14,6 +14,7 @@ import {
   serverTiming,
   session,
 } from '@mayfly/mayfly'
+import type { Sandbox } from '@mayfly/mayfly/sandbox'
 import { assetVersion } from './_lib/assets.ts'
 import { errorPage } from './_lib/error_page.ts'
 import { createFeed, record } from './_lib/feed.ts'
@@ -21,6 +22,8 @@ import { createGuestbook } from './_lib/guestbook.ts'
 import { createIsolation, recordIsolation } from './_lib/isolation.ts'
 import { createPlayground } from './_lib/playground/attempt.ts'
 import { createEditor } from './_lib/playground/editor.ts'
+import { createBindings } from './_lib/reach/bindings.ts'
+import { type Neighbour, openNeighbour } from './_lib/reach/neighbour.ts'
 import type { Site } from './_lib/site.ts'
 
 /** Options of {@linkcode createSite}. */
@@ -40,6 +43,8 @@ export interface SiteOptions {
   readonly isolate?: false | 'worker'
   /** Write requests of isolated routes down, for their warm-up; in development only. Default false. */
   readonly recordWarmup?: boolean
+  /** The second server, which isolated routes may ask; whoever opened it closes it. Default none: they may ask nobody. */
+  readonly neighbour?: Pick<Neighbour, 'origin' | 'outbound'>
 }
 
 /** No inline script or style counts without the nonce, which the playground's editor has. Mayfly's own page for developers brings its style with it. */
@@ -64,11 +69,11 @@ export function createSite(options: SiteOptions = {}): Router {
   const root = new URL('../', import.meta.url)
   const feed = createFeed()
 
-  const router = new Router({
+  const router: Router = new Router({
     routesDir: fromFileUrl(new URL('routes', root)),
     viewsDir: fromFileUrl(new URL('views', root)),
     hotReload: !production,
-    ...toIsolate(options),
+    isolate: toIsolate(options, () => router.sandbox),
     ...(options.trustProxy === undefined ? {} : { trustProxy: options.trustProxy }),
     worker: {
       scriptURL: new URL('./_workers/cpu.ts', import.meta.url),
@@ -97,6 +102,7 @@ export function createSite(options: SiteOptions = {}): Router {
     }),
     playground: createPlayground(() => router.sandbox),
     editor: createEditor(),
+    neighbour: options.neighbour?.origin,
     routes: () => router.routes(),
     assets: assetVersion(new URL('./_public/', import.meta.url), production),
     toJSON: () => undefined,
@@ -123,8 +129,17 @@ export function createSite(options: SiteOptions = {}): Router {
   return router
 }
 
-function toIsolate({ isolate, recordWarmup }: SiteOptions): RouterOptions {
-  return { isolate: isolate === false ? false : { onUnavailable: isolate, recordWarmup } }
+function toIsolate(
+  { isolate, recordWarmup, neighbour }: SiteOptions,
+  sandbox: () => Sandbox,
+): RouterOptions['isolate'] {
+  if (isolate === false) return false
+  return {
+    onUnavailable: isolate,
+    recordWarmup,
+    bindings: createBindings(sandbox),
+    outbound: neighbour?.outbound ?? { allow: [] },
+  }
 }
 
 /** Feeds the pages; errors that nobody foresaw go to stderr, as they would without a listener. */
@@ -150,12 +165,14 @@ function isProduction(): boolean {
 }
 
 if (import.meta.main) {
+  await using neighbour = openNeighbour()
   const router = createSite({
     secret: Deno.env.get('SITE_SECRET'),
     secureCookies: Deno.env.get('SITE_HTTPS') === '1',
     ...toTrust(Deno.env.get('SITE_PROXIES')),
     ...(Deno.env.get('SITE_WORKERS') === '1' ? { isolate: 'worker' } : {}),
     recordWarmup: Deno.args.includes('--record-warmup'),
+    neighbour,
   })
   await router.serve({
     onListen: ({ hostname, port }) => {

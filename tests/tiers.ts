@@ -71,5 +71,6 @@ export const MACHINE_FILES = [
   'tests/reach/sandbox_test.ts',
   'tests/sandbox',
   'tests/site/playground_runs_test.ts',
+  'tests/site/reach_test.ts',
   'tests/tenants',
 ] as const

@@ -70,6 +70,12 @@ export const PLATES: readonly Plate[] = [
     'Isolation',
     'Handlers in a virtual machine that is reset after every request. A counter that always says 1.',
   ),
+  plate(
+    'XV',
+    '/reach',
+    'Reach',
+    'A machine asks a server on the list and is refused all others. A kept program counts on.',
+  ),
 ]
 
 /** The plate at `href`, with its neighbours. */

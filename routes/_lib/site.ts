@@ -25,6 +25,8 @@ export interface Site {
   readonly playground: Playground
   /** The editor of the playground, bundled at its first use. */
   readonly editor: () => Promise<Editor>
+  /** Where the second server is, `http://127.0.0.1:PORT`; undefined where there is none. */
+  readonly neighbour: string | undefined
   readonly routes: () => RouteRow[]
   /** A digest of the files under /assets, so that browsers may keep them for good. */
   readonly assets: () => Promise<string>

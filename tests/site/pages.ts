@@ -24,6 +24,7 @@ export const PAGES: readonly SitePage[] = [
   { path: '/websocket', title: 'WebSocket' },
   { path: '/errors', title: 'Errors' },
   { path: '/isolated', title: 'Isolation' },
+  { path: '/reach', title: 'Reach' },
   { path: '/playground', title: 'Playground' },
   { path: '/benchmark', title: 'Benchmark' },
   { path: '/docs', title: 'Docs' },
