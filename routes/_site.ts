@@ -25,6 +25,7 @@ import { createEditor } from './_lib/playground/editor.ts'
 import { createBindings } from './_lib/reach/bindings.ts'
 import { type Neighbour, openNeighbour } from './_lib/reach/neighbour.ts'
 import type { Site } from './_lib/site.ts'
+import { toTenants } from './_lib/tenants/tenants.ts'
 
 /** Options of {@linkcode createSite}. */
 export interface SiteOptions {
@@ -43,6 +44,8 @@ export interface SiteOptions {
   readonly isolate?: false | 'worker'
   /** Write requests of isolated routes down, for their warm-up; in development only. Default false. */
   readonly recordWarmup?: boolean
+  /** Tenants have hosts below it, `acme.DOMAIN`. Default `localhost`. */
+  readonly domain?: string
   /** The second server, which isolated routes may ask; whoever opened it closes it. Default none: they may ask nobody. */
   readonly neighbour?: Pick<Neighbour, 'origin' | 'outbound'>
 }
@@ -68,6 +71,7 @@ export function createSite(options: SiteOptions = {}): Router {
   const secure = options.secureCookies ?? false
   const root = new URL('../', import.meta.url)
   const feed = createFeed()
+  const domain = options.domain ?? 'localhost'
 
   const router: Router = new Router({
     routesDir: fromFileUrl(new URL('routes', root)),
@@ -75,6 +79,7 @@ export function createSite(options: SiteOptions = {}): Router {
     hotReload: !production,
     isolate: toIsolate(options, () => router.sandbox),
     ...(options.trustProxy === undefined ? {} : { trustProxy: options.trustProxy }),
+    tenants: toTenants(domain, production),
     worker: {
       scriptURL: new URL('./_workers/cpu.ts', import.meta.url),
       poolSize: 2,
@@ -103,6 +108,8 @@ export function createSite(options: SiteOptions = {}): Router {
     playground: createPlayground(() => router.sandbox),
     editor: createEditor(),
     neighbour: options.neighbour?.origin,
+    domain,
+    fetch: (request, peer) => router.fetch(request, peer),
     routes: () => router.routes(),
     assets: assetVersion(new URL('./_public/', import.meta.url), production),
     toJSON: () => undefined,
@@ -146,7 +153,9 @@ function toIsolate(
 function listen(site: Site, event: LifecycleEvent): void {
   record(site.feed, event)
   recordIsolation(site.isolation, event)
-  if (event.kind === 'route:error' || event.kind === 'reload:error') console.error(event.metadata.error)
+  if (event.kind === 'route:error' || event.kind === 'reload:error' || event.kind === 'tenant:refused') {
+    console.error(event.metadata.error)
+  }
   if (event.kind !== 'request:error') return
   const { method, url, status, error } = event.metadata
   if (error !== undefined && !(error instanceof HttpError)) {
@@ -172,6 +181,7 @@ if (import.meta.main) {
     ...toTrust(Deno.env.get('SITE_PROXIES')),
     ...(Deno.env.get('SITE_WORKERS') === '1' ? { isolate: 'worker' } : {}),
     recordWarmup: Deno.args.includes('--record-warmup'),
+    domain: Deno.env.get('SITE_DOMAIN'),
     neighbour,
   })
   await router.serve({

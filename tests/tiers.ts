@@ -72,5 +72,6 @@ export const MACHINE_FILES = [
   'tests/sandbox',
   'tests/site/playground_runs_test.ts',
   'tests/site/reach_test.ts',
+  'tests/site/tenants_test.ts',
   'tests/tenants',
 ] as const

@@ -76,6 +76,12 @@ export const PLATES: readonly Plate[] = [
     'Reach',
     'A machine asks a server on the list and is refused all others. A kept program counts on.',
   ),
+  plate(
+    'XVI',
+    '/tenants',
+    'Tenants',
+    'Three sites in one server, each by its host and in machines of its own. Edit one.',
+  ),
 ]
 
 /** The plate at `href`, with its neighbours. */

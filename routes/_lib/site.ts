@@ -1,5 +1,5 @@
 /** What every page of the site shares. `createSite` makes it and middleware puts it into `ctx.state.site`. */
-import type { Context, Engine, RouteRow } from '@mayfly/mayfly'
+import type { Context, Engine, Router, RouteRow } from '@mayfly/mayfly'
 import type { Feed } from './feed.ts'
 import type { Guestbook } from './guestbook.ts'
 import type { Editor } from './playground/editor.ts'
@@ -27,6 +27,10 @@ export interface Site {
   readonly editor: () => Promise<Editor>
   /** Where the second server is, `http://127.0.0.1:PORT`; undefined where there is none. */
   readonly neighbour: string | undefined
+  /** Tenants have hosts below it. */
+  readonly domain: string
+  /** The router's own, to ask a tenant without a socket. */
+  readonly fetch: Router['fetch']
   readonly routes: () => RouteRow[]
   /** A digest of the files under /assets, so that browsers may keep them for good. */
   readonly assets: () => Promise<string>

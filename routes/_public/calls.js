@@ -9,7 +9,7 @@ const [{ ask }, { answerOf }] = await Promise.all([
 const SHOWN = 1000
 const calls = new Map()
 
-/** Takes the clicks on such links of this page. `onAnswer` is called behind each answer. */
+/** Takes the clicks on such links of this page; their lists have `data-taken` then. `onAnswer` is called behind each answer. */
 export function takeCalls(onAnswer = () => {}) {
   for (const list of document.querySelectorAll('.tries')) {
     list.addEventListener('click', (event) => {
@@ -18,6 +18,7 @@ export function takeCalls(onAnswer = () => {}) {
       event.preventDefault()
       call(link, onAnswer)
     })
+    list.dataset.taken = ''
   }
   addEventListener('pagehide', () => calls.forEach((own) => own.abort()))
 }

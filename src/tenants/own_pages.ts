@@ -8,13 +8,13 @@ export function errorModuleOf({ modules }: SandboxCode): string | undefined {
   return Object.keys(modules).find((name) => ERROR_MODULE.test(name))
 }
 
-/** The page for failures, with `{{status}}` and `{{title}}` filled in; null without one. */
+/** The page for failures, with `{{status}}` and `{{title}}` filled in, also with a space beside the name; null without one. */
 export function renderOwnPage(code: SandboxCode | undefined, error: HttpError): Response | null {
   const page = code?.modules[ERROR_PAGE]
   const text = typeof page === 'string' ? page : page !== undefined && 'text' in page ? page.text : undefined
   if (text === undefined) return null
   const values: Readonly<Record<string, string>> = { status: `${error.status}`, title: error.message }
-  const filled = text.replaceAll(/\{\{(status|title)\}\}/g, (_, name) => values[name]!)
+  const filled = text.replaceAll(/\{\{ ?(status|title) ?\}\}/g, (_, name) => values[name]!)
   return new Response(filled, {
     status: error.status,
     headers: { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store', ...error.headers },

@@ -139,7 +139,7 @@ async function contents(_t: Deno.TestContext, stage: Stage): Promise<void> {
       box.x >= 0 && box.x + box.width <= look.width,
       `the contents reach from ${box.x} over ${box.width} px`,
     )
-    assertEquals(await list.locator('a').count(), 15)
+    assertEquals(await list.locator('a').count(), 16)
     assertEquals(
       await list.locator('[aria-current="page"]').innerText().then((text) => text.includes('sent')),
       true,

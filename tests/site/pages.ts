@@ -25,6 +25,7 @@ export const PAGES: readonly SitePage[] = [
   { path: '/errors', title: 'Errors' },
   { path: '/isolated', title: 'Isolation' },
   { path: '/reach', title: 'Reach' },
+  { path: '/tenants', title: 'Tenants' },
   { path: '/playground', title: 'Playground' },
   { path: '/benchmark', title: 'Benchmark' },
   { path: '/docs', title: 'Docs' },

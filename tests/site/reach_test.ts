@@ -105,11 +105,13 @@ Deno.test({
         return await page.locator(selector).innerText()
       }
       await page.goto('/reach')
+      await page.locator('.tries[data-taken]').first().waitFor()
       await call('a[href$="%2Ftime"]', '^200 [^]*"status": 200')
       await call('a[href$="example.com%2F"]', '^200 [^]*"refused": ')
       const numberOf = (text: string) => Number(/Hello (\d+) World!/.exec(text)?.[1])
       const count = numberOf(await call('a[href="/reach/count"]', '^200 [^]*Hello '))
       await page.reload()
+      await page.locator('.tries[data-taken]').first().waitFor()
       assertEquals(numberOf(await call('a[href="/reach/count"]', '^200 [^]*Hello ')), count + 1)
       await call('a[href="/isolated/counter"]', '"count": 1')
       await page.fill('#url', 'http://10.0.0.1/')

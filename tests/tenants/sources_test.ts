@@ -103,7 +103,7 @@ testIsolated('a failure is answered by the tenant’s own page, and tells nothin
     files: {
       'bare/main.js': fails,
       'page/main.js': fails,
-      'page/_error.html': '<h1>{{status}}</h1><p>{{title}}</p>',
+      'page/_error.html': '<h1>{{status}}</h1><p>{{ title }}</p>',
       'module/main.js': fails,
       'module/_error.ts':
         `export default { fetch: (_: Request, __: unknown, ctx) => Response.json({ own: true, ...ctx.props }) }`,

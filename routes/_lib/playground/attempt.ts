@@ -89,11 +89,22 @@ export function prepare(playground: Playground): void {
  * Runs a program. Rejects with {@linkcode BusyError} when too many run, and with what `Sandbox.run` says where there is no machine; every
  * other end of a program is an {@linkcode Attempt}.
  */
-export async function attempt(playground: Playground, code: string, language: Language): Promise<Attempt> {
+export function attempt(playground: Playground, code: string, language: Language): Promise<Attempt> {
+  return runAttempt(
+    playground,
+    async (sandbox) => await toAnswered(await sandbox.run(code, { ...RUN_LIMITS, language })),
+  )
+}
+
+/** Does what runs a program, while not too many run. Rejects as {@linkcode attempt} does. */
+export async function runAttempt(
+  playground: Playground,
+  run: (sandbox: Sandbox) => Promise<Attempt>,
+): Promise<Attempt> {
   if (playground.underWay >= MAX_UNDER_WAY) throw new BusyError(`${MAX_UNDER_WAY} programs run or wait`)
   playground.underWay++
   try {
-    return await toAnswered(await playground.sandbox().run(code, { ...RUN_LIMITS, language }))
+    return await run(playground.sandbox())
   } catch (error) {
     if (error instanceof QueueError) throw new BusyError(error.message)
     if (!(error instanceof SandboxError) || error.stats === undefined) throw error
@@ -135,7 +146,8 @@ async function toFailed(error: SandboxError, stats: RunStats): Promise<Attempt> 
   }
 }
 
-async function toCost({ queueMicros, loadMicros, runMicros, exits, reset }: RunStats): Promise<Cost> {
+/** What a run took, behind its reset. */
+export async function toCost({ queueMicros, loadMicros, runMicros, exits, reset }: RunStats): Promise<Cost> {
   const { resetMicros, pages } = await reset()
   return {
     queue: Math.round(queueMicros),
@@ -152,7 +164,8 @@ function toText(value: unknown): string {
   return Deno.inspect(value, { depth: 8, iterableLimit: 200, strAbbreviateSize: MAX_SHOWN, colors: false })
 }
 
-function cut(text: string, most = MAX_SHOWN): string {
+/** Text of at most `most` characters, and how many were left out. */
+export function cut(text: string, most = MAX_SHOWN): string {
   return text.length > most ? `${text.slice(0, most)}\n… ${text.length - most} characters more` : text
 }
 

@@ -1,7 +1,7 @@
-import { type Context, type Handler, HttpError } from '@mayfly/mayfly'
-import { sayCause, sayPhase } from '../../_lib/isolation.ts'
-import { type Attempt, attempt, BusyError, MAX_CODE, prepare } from '../../_lib/playground/attempt.ts'
+import { type Handler, HttpError } from '@mayfly/mayfly'
+import { attempt, MAX_CODE } from '../../_lib/playground/attempt.ts'
 import { showPlayground } from '../../_lib/playground/page.ts'
+import { runOrRefuse } from '../../_lib/playground/refuse.ts'
 import type { Language } from '../../_lib/playground/samples.ts'
 import { siteOf } from '../../_lib/site.ts'
 
@@ -9,7 +9,7 @@ import { siteOf } from '../../_lib/site.ts'
 export const POST: Handler = async (ctx) => {
   const isScript = ctx.get.header('content-type')?.startsWith('application/json') === true
   const { code, language } = readDraft(await ctx.get.body())
-  const result = await run(ctx, code, language)
+  const result = await runOrRefuse(ctx, () => attempt(siteOf(ctx).playground, code, language))
   if (isScript) return ctx.send.json(result, { headers: { 'cache-control': 'no-store' } })
   return showPlayground(ctx, { code, language, result })
 }
@@ -28,27 +28,4 @@ function readDraft(body: unknown): { code: string; language: Language } {
     throw new HttpError(400, `language is ${JSON.stringify(language)?.slice(0, 40)}: want "js" or "ts"`)
   }
   return { code: code.replaceAll('\r\n', '\n'), language }
-}
-
-/** 503 where no machine can run, with the reason, and while the machines start or all are busy. */
-async function run(ctx: Context, code: string, language: Language): Promise<Attempt> {
-  const { isolation, playground } = siteOf(ctx)
-  if (isolation.phase === 'waiting' || isolation.phase === 'booting') {
-    prepare(playground)
-    throw new HttpError(503, sayPhase(isolation), {
-      type: 'isolation-starting',
-      headers: { 'retry-after': '1' },
-    })
-  }
-  try {
-    return await attempt(playground, code, language)
-  } catch (error) {
-    if (error instanceof BusyError) {
-      throw new HttpError(503, error.message, { type: 'busy', headers: { 'retry-after': '2' } })
-    }
-    if (error instanceof Error && error.name === 'IsolationUnavailableError') {
-      throw new HttpError(503, sayCause(error), { type: 'isolation-unavailable' })
-    }
-    throw error
-  }
 }
