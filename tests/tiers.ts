@@ -51,13 +51,19 @@ export const GATE_FILES = [
   'tests/isolated/surface_test.ts',
   'tests/isolated/teardown_test.ts',
   'tests/isolated/unloadable_test.ts',
+  'tests/isolated/world_test.ts',
   'tests/packages',
   'tests/router/reload_growth_test.ts',
   'tests/sandbox/parallel_test.ts',
+  'tests/sandbox/router_test.ts',
   'tests/sandbox/swap_test.ts',
   'tests/site/browser_test.ts',
   'tests/site/isolation_test.ts',
+  'tests/site/playground_runs_test.ts',
+  'tests/site/reach_test.ts',
   'tests/tenants/neighbours_test.ts',
+  'tests/tenants/sources_test.ts',
+  'tests/tenants/swap_test.ts',
 ] as const
 
 /** What runs in virtual machines; the rest of the tests runs beside it. */

@@ -34,7 +34,10 @@ struct Machine<'a> {
 /// A program's machines that wait for a request: the one that served last is the last.
 #[derive(Default)]
 struct Idle<'a> {
-    #[allow(clippy::vec_box, reason = "a machine goes to its request and back as a pointer")]
+    #[allow(
+        clippy::vec_box,
+        reason = "a machine goes to its request and back as a pointer"
+    )]
     machines: Vec<Box<Machine<'a>>>,
 }
 
