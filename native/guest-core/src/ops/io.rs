@@ -25,7 +25,9 @@ pub fn poll(milliseconds: i32) -> Result<bool, JsErrorBox> {
         revents: 0,
     };
     // SAFETY: one entry, valid for reads and writes.
-    let ready = again("poll", 0, || unsafe { libc::poll(&mut input, 1, milliseconds) as isize })?;
+    let ready = again("poll", 0, || unsafe {
+        libc::poll(&mut input, 1, milliseconds) as isize
+    })?;
     Ok(ready > 0)
 }
 
