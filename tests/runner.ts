@@ -10,6 +10,8 @@ export interface Step {
   readonly args: readonly string[]
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string>>
+  /** Minutes after which it is interrupted, and says what it was at; without it, it may take as long as it likes. */
+  readonly minutes?: number
   /** Reads the numbers of tests from the step's output; without it the step counts as one. */
   readonly count?: (output: string) => Count | undefined
 }
@@ -52,12 +54,14 @@ async function runStep(step: Step, show: Show): Promise<Count> {
     stderr: 'piped',
     env: { NO_COLOR: '1', ...step.env },
   }).spawn()
+  const deadline = endAfter(child, step.minutes)
   const sink = show === 'live' ? (chunk: Uint8Array) => writeAll(chunk) : () => {}
   const [stdout, stderr, status] = await Promise.all([
     pass(child.stdout, sink),
     pass(child.stderr, sink),
     child.status,
   ])
+  deadline.clear()
   const count = step.count?.(stdout + stderr) ?? { passed: status.success ? 1 : 0, failed: 0, skipped: 0 }
   // A run that died before its summary has failed, whatever it counted.
   if (!status.success && count.failed === 0) count.failed = 1
@@ -72,6 +76,25 @@ async function runStep(step: Step, show: Show): Promise<Count> {
   const seconds = ((performance.now() - begin) / 1000).toFixed(0)
   console.log(`== ${step.name}: ${verdict}, ${count.passed} passed${skipped}, ${seconds} s`)
   return count
+}
+
+/** Grace of a step that was interrupted, in milliseconds. */
+const GRACE_MS = 10_000
+
+/** Interrupts a child that takes longer than so many minutes, and kills it soon after. */
+function endAfter(child: Deno.ChildProcess, minutes: number | undefined): { clear(): void } {
+  if (minutes === undefined) return { clear: () => {} }
+  let kill: ReturnType<typeof setTimeout> | undefined
+  const interrupt = setTimeout(() => {
+    child.kill('SIGINT')
+    kill = setTimeout(() => child.kill('SIGKILL'), GRACE_MS)
+  }, minutes * 60_000)
+  return {
+    clear() {
+      clearTimeout(interrupt)
+      clearTimeout(kill)
+    },
+  }
 }
 
 /** Gives what a child writes to `sink` while it comes, and in the end as text. */

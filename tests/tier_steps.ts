@@ -9,6 +9,9 @@ import { GATE_FILES, MACHINE_FILES, type Tier, TIER_VARIABLE } from './tiers.ts'
 /** Of the emulated AMD-V, after which no more tests start: with builds and the last test the step ends within ten minutes. */
 const BUDGET_SECONDS = 420
 
+/** Twice what the longest run of `deno test` takes: it ends by a failure where a test waits for ever. */
+const DENO_TEST_MINUTES = 25
+
 const PACKAGES = 'tests/packages'
 
 /** How a test asks for its tier: by `tiers.ts`, or the runtimes of the fixture. */
@@ -72,6 +75,7 @@ export function denoTests(
     command: Deno.execPath(),
     args: ['test', '--allow-all', '--no-check', ...args],
     env,
+    minutes: DENO_TEST_MINUTES,
     count: countDenoTests,
   }
 }

@@ -3,7 +3,19 @@ import { join } from '@std/path'
 import { findCircles, readCrate, type RustModule } from './rust_modules.ts'
 import { ROOT } from './source_tree.ts'
 
-const CRATES = ['abi', 'ffi', 'front', 'fuzz', 'guard', 'guest-core', 'linux', 'mayfly-vm', 'pool', 'vmm', 'wire']
+const CRATES = [
+  'abi',
+  'ffi',
+  'front',
+  'fuzz',
+  'guard',
+  'guest-core',
+  'linux',
+  'mayfly-vm',
+  'pool',
+  'vmm',
+  'wire',
+]
 
 for (const crate of CRATES) {
   Deno.test(`no module of ${crate} uses itself by a detour`, async () => {
