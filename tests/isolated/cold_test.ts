@@ -59,7 +59,7 @@ testIsolated('a way that the warm-up never went is told of, and one that it went
   const site = openSite('cold-shapes')
   const told = await errorsOf(async () => {
     for (let i = 0; i < 30; i++) assertEquals((await site.ask('/work?n=1')).text, '0')
-    for (let i = 0; i < 30; i++) await site.ask('/work?rounds=200000')
+    for (let i = 0; i < 30; i++) await site.ask('/work?rounds=5000000')
     await site.close()
   })
   assertEquals(toldBy(site.events, 'isolate:cold').map(({ shape }) => shape?.query), [['rounds']])
