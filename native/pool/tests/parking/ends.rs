@@ -51,13 +51,19 @@ fn the_deadline_ends_it_at_every_point() {
     let Some(program) = program() else { return };
     let mut ends = Ends::new(&program);
     for (what, parks) in POINTS {
-        ends.host.timeout = SECOND / 5;
-        let id = ends.begin(what, false);
-        let done = ends.host.until(id);
-        assert_eq!(done.outcome, Outcome::Timeout, "{what}");
-        assert!(!parks || done.stats.parks > 0, "{what}: {:?}", done.stats);
-        ends.host.timeout = 100 * SECOND;
-        ends.is_clean_after(what);
+        // On a busy machine it may not come to the point in the first of these times.
+        let comes_to_it = [SECOND / 5, SECOND, 5 * SECOND, 25 * SECOND]
+            .into_iter()
+            .any(|time| {
+                ends.host.timeout = time;
+                let id = ends.begin(what, false);
+                let done = ends.host.until(id);
+                assert_eq!(done.outcome, Outcome::Timeout, "{what}");
+                ends.host.timeout = 100 * SECOND;
+                ends.is_clean_after(what);
+                !parks || done.stats.parks > 0
+            });
+        assert!(comes_to_it, "{what} is never parked");
     }
 }
 
