@@ -124,8 +124,13 @@ Deno.test({
         await page.locator('#playground[data-phase="ready"]').waitFor({ timeout: START_MS })
         await page.locator('.cm-content').waitFor()
         assertEquals(await page.evaluate(inPage.contrastFaults), [])
-        await page.click('#run')
-        await says('#verdict', '^Answered after ', START_MS)
+        // On a busy machine the first run may take longer than a visitor's program may.
+        for (const end = Date.now() + START_MS;;) {
+          await page.click('#run')
+          const answered = await says('#verdict', '^Answered after ').then(() => true, () => false)
+          if (answered) break
+          assert(Date.now() < end, await page.locator('#verdict').innerText())
+        }
         await says('#answer', 'from a virtual machine')
         await says('#console', 'This line is the console')
         await says('[data-cost="load"]', ' ms$')
