@@ -63,7 +63,8 @@ fn start(ephemeral: bool) -> Option<SocketAddr> {
     let program = Program::boot_server(&host, &spec, &serving).expect("a server that boots");
     std::fs::remove_dir_all(&folder).expect("the folder is ours");
     let running = Running {
-        timeout_ns: 2_000_000_000,
+        // On an emulated machine it takes seconds to fill the memory.
+        timeout_ns: 10_000_000_000,
         ephemeral,
         checks: ephemeral,
     };
