@@ -331,14 +331,11 @@ fn has_process_of_its_own(test: &str) -> bool {
         return true;
     }
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
-    let output = command
+    let status = command
         .args([test, "--exact", "--nocapture"])
         .env(MARK, "1")
-        .output();
-    let output = output.unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    println!("{text}{}", String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success() && text.contains("1 passed"), "see above");
+        .status();
+    assert!(status.unwrap().success(), "see above");
     false
 }
 
