@@ -58,8 +58,8 @@ struct State {
     resetting: BTreeMap<i32, u32>,
     /// Resets that came before their completions were handed out.
     early: BTreeSet<i32>,
-    /// Somebody waits for the pool.
-    led: bool,
+    /// The member that waits for the pool.
+    leader: Option<u32>,
     /// Its last member stopped it: nobody joins any more.
     closed: bool,
 }
@@ -159,10 +159,10 @@ impl Member {
         let end = Instant::now() + longest;
         let mut state = self.shared.lock();
         let ticket = self.submit_in(&mut state, request, false)?;
-        if state.led {
+        if state.leader.is_some() {
             return Ok((ticket, None));
         }
-        state.led = true;
+        state.leader = Some(self.number);
         let told = loop {
             drop(state);
             let left = end.saturating_duration_since(Instant::now());
@@ -216,10 +216,10 @@ impl Member {
                 // Nobody is woken for a reset while others go on.
                 state = self.sleep(state, left.min(LOOK_AGAIN))?;
                 state.collect_resets(&self.shared.pool);
-            } else if state.led {
+            } else if state.leader.is_some() {
                 state = self.sleep(state, left)?;
             } else {
-                state.led = true;
+                state.leader = Some(self.number);
                 drop(state);
                 let done = self.shared.pool.wait(usize::MAX, left);
                 state = self.shared.lock();
@@ -395,7 +395,7 @@ impl State {
 
     /// Nobody waits for the pool any more; another who waits does so next.
     fn step_down(&mut self) {
-        self.led = false;
+        self.leader = None;
         if let Some(mail) = self.members.values().find(|mail| mail.asleep && !mail.stopped) {
             mail.news.notify_one();
         } else if let Some(mail) = self.members.values().find(|mail| mail.asleep) {
@@ -407,6 +407,9 @@ impl State {
         if let Some(mail) = self.members.get_mut(&member) {
             mail.stopped = true;
             mail.news.notify_one();
+        }
+        if self.leader == Some(member) {
+            pool.pool().recall();
         }
         if !self.closed && self.members.values().all(|mail| mail.stopped) {
             self.closed = true;

@@ -124,6 +124,11 @@ impl Pool {
         self.shared.queue.fetch(into, most, timeout)
     }
 
+    /// Lets the fetch that waits, or else the next one that would, return with nothing.
+    pub fn recall(&self) {
+        self.shared.queue.recall();
+    }
+
     /// Refuses new requests; those that wait are still done.
     pub fn close(&self) {
         self.shared.queue.close();

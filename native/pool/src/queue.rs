@@ -105,6 +105,8 @@ struct State<J, O, C, R> {
     /// Workers that sleep, and fetchers: a signal to nobody would be a system call for nothing.
     sleeping: Vec<usize>,
     fetching: usize,
+    /// The next fetch that would wait returns at once.
+    recalled: bool,
     closed: bool,
     habit: Habit,
     /// When the last worker had nothing to do: the others have waited for longer, and know nothing of how often jobs come.
@@ -176,6 +178,7 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
             at: vec![At::Rest; workers],
             sleeping: Vec::with_capacity(workers),
             fetching: 0,
+            recalled: false,
             closed: false,
             habit: Habit::default(),
             idle_since: Instant::now(),
@@ -467,7 +470,7 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
                 return n;
             }
             let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() || state.is_over() {
+            if left.is_zero() || state.is_over() || std::mem::take(&mut state.recalled) {
                 return 0;
             }
             state.fetching += 1;
@@ -478,6 +481,12 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
                 .0;
             state.fetching -= 1;
         }
+    }
+
+    /// Lets the fetch that waits, or else the next one that would, return with nothing.
+    pub fn recall(&self) {
+        self.lock().recalled = true;
+        self.done.notify_all();
     }
 
     /// Refuses new jobs; those that wait are still done.

@@ -38,23 +38,35 @@ fn equal_keys_and_sizes_are_one_pool_until_it_is_stopped() {
 
 #[test]
 fn each_member_waits_and_ends_by_itself() {
-    let (a, b) = (join("waits", 1), join("waits", 1));
-    let begin = Instant::now();
-    let waits = [&a, &b].map(|member| {
-        let member = member.clone();
-        thread::spawn(move || member.wait(8, LONG))
-    });
-    while ![&a, &b].iter().all(|m| m.waiting.load(Ordering::Acquire)) {
-        thread::yield_now();
+    // The one that waits for the pool ends as the one that sleeps beside it does.
+    for leader_first in [false, true] {
+        let (a, b) = (join("waits", 1), join("waits", 1));
+        let begin = Instant::now();
+        let wait = |member: &Arc<Member>| {
+            let member = member.clone();
+            thread::spawn(move || member.wait(8, LONG))
+        };
+        let leads = wait(&a);
+        while a.shared.lock().leader != Some(a.number) {
+            thread::yield_now();
+        }
+        let sleeps = wait(&b);
+        while !b.shared.lock().members[&b.number].asleep {
+            thread::yield_now();
+        }
+        assert_eq!(a.wait(8, Duration::ZERO).unwrap_err().status, Status::Busy);
+        let mut ends = [(&b, sleeps), (&a, leads)];
+        if leader_first {
+            ends.reverse();
+        }
+        for (member, wait) in ends {
+            member.stop();
+            assert_eq!(wait.join().unwrap().unwrap(), []);
+            assert_eq!(member.wait(8, LONG).unwrap(), []);
+        }
+        assert!(begin.elapsed() < LONG);
+        assert_eq!(a.resets(8).unwrap(), []);
     }
-    assert_eq!(a.wait(8, Duration::ZERO).unwrap_err().status, Status::Busy);
-    for (member, wait) in [&b, &a].into_iter().zip(waits.into_iter().rev()) {
-        member.stop();
-        assert_eq!(wait.join().unwrap().unwrap(), []);
-        assert_eq!(member.wait(8, LONG).unwrap(), []);
-    }
-    assert!(begin.elapsed() < LONG);
-    assert_eq!(a.resets(8).unwrap(), []);
 }
 
 #[test]
