@@ -2,6 +2,7 @@
 export { type Caller, caller } from './calls/caller.ts'
 export { kv, type KvOptions } from './kv/kv.ts'
 export { SqliteStore } from './kv/sqlite.ts'
+export { ValkeyStore } from './kv/valkey.ts'
 export {
   type Kv,
   type KvBackend,

@@ -29,7 +29,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   static: ['context', 'errors', 'options'],
   isolate: ['context', 'errors', 'events', 'compiler', 'options', 'reach'],
   sandbox: ['compiler', 'context', 'errors', 'events', 'isolate', 'options', 'reach', 'values'],
-  reach: ['context', 'options', 'values'],
+  reach: ['context', 'errors', 'options', 'values'],
   context: ['errors', 'events'],
   worker: ['context', 'errors', 'events', 'options'],
   router: ['compiler', 'text'],

@@ -4,11 +4,14 @@ import { integer, type OptionRules, rule, text } from '../../options/rule.ts'
 import { checkExpiry, checkKey, checkList, checkStep, fromStored, toStored } from './rules.ts'
 import { SqliteStore } from './sqlite.ts'
 import type { Kv, KvBackend, KvRules } from './store.ts'
+import { ValkeyStore } from './valkey.ts'
 
 /** Options of {@linkcode kv}. */
 export interface KvOptions {
   /** File of SQLite; those of one path share it. Default `mayfly.kv.sqlite` in the working directory. */
   readonly path?: string | undefined
+  /** Valkey in place of a file, `valkey://[user:password@]host[:port][/database]` (`valkeys://` for TLS): servers of several machines share it. */
+  readonly url?: string | undefined
   /** What keeps the keys instead: one that was opened by itself. */
   readonly store?: KvBackend | undefined
   /** Keys of this prefix. Default 100 000. */
@@ -19,14 +22,15 @@ export interface KvOptions {
 
 const RULES: OptionRules<KvOptions> = {
   path: text('a path'),
+  url: { ...text("a URL, such as 'valkey://localhost:6379'"), secret: true },
   store: rule('a store', (value) => typeof value === 'object' && value !== null),
   maxKeys: integer(1),
   maxBytes: integer(1),
 }
 
 const DEFAULT_PATH = 'mayfly.kv.sqlite'
-/** Files that are open; they end with the process. */
-const open = new Map<string, SqliteStore>()
+/** Files and servers that are open; they end with the process. */
+const open = new Map<string, KvBackend>()
 
 /**
  * Keys and values of a prefix, apart from those of all others: also of `a/` and `a/b/`. Nothing is opened before the first use. Throws
@@ -35,12 +39,20 @@ const open = new Map<string, SqliteStore>()
 export function kv(prefix: string, options: KvOptions = {}): Kv {
   checkKey('make kv', prefix)
   checkOptions('make kv', options, RULES)
-  const { path = DEFAULT_PATH, store, maxKeys = 100_000, maxBytes = 64 << 20 } = options
-  if (store !== undefined && options.path !== undefined) {
-    throw new TypeError('Cannot make kv: store and path are both given, want one')
+  const { path = DEFAULT_PATH, url, store, maxKeys = 100_000, maxBytes = 64 << 20 } = options
+  const given = [['store', store], ['path', options.path], ['url', url]].filter(([, value]) =>
+    value !== undefined
+  )
+  if (given.length > 1) {
+    throw new TypeError(`Cannot make kv: ${given.map(([name]) => name).join(' and ')} are given, want one`)
   }
   const rules: KvRules = { maxKeys, maxBytes }
-  const backend = () => store ?? openFile(path)
+  const server = url === undefined ? undefined : new ValkeyStore(url)
+  const backend = () =>
+    store ??
+      (server === undefined
+        ? openOnce(`file ${path}`, () => new SqliteStore(path))
+        : openOnce(`url ${url}`, () => server))
   return {
     async get(key) {
       return fromStored(await backend().get(prefix, checkKey('get a key', key), Date.now()))
@@ -78,10 +90,10 @@ export function kv(prefix: string, options: KvOptions = {}): Kv {
   }
 }
 
-function openFile(path: string): SqliteStore {
-  const known = open.get(path)
+function openOnce(name: string, make: () => KvBackend): KvBackend {
+  const known = open.get(name)
   if (known !== undefined) return known
-  const made = new SqliteStore(path)
-  open.set(path, made)
+  const made = make()
+  open.set(name, made)
   return made
 }
