@@ -10,7 +10,7 @@ use clap::Parser;
 use mayfly_front::answer::Http;
 use mayfly_front::machines::{Machines, Running};
 use mayfly_front::server::{ClientLimits, Front, Listen, serve};
-use mayfly_pool::{Limits, Mount, Program, Serving, Spec, library_mounts};
+use mayfly_pool::{Mount, Program, Serving, Spec};
 use mayfly_vmm::Host;
 use options::{Arguments, Command, Run, Serve};
 use rustls::ServerConfig;
@@ -154,22 +154,13 @@ fn find(program: &str) -> Result<PathBuf, Failure> {
 
 fn spec(options: &Serve) -> Result<Spec, Failure> {
     let Run::Run { command } = &options.program;
-    let path = find(&command[0])?;
-    let mut mounts = vec![Mount::host(path.display().to_string(), &path)];
-    mounts.extend(library_mounts(&path));
+    let mut spec = Spec::command(&find(&command[0])?, command)?;
     for allowed in &options.allow_read {
-        let real = allowed
-            .canonicalize()
+        spec.show(allowed)
             .map_err(|e| format!("--allow-read {}: {e}", allowed.display()))?;
-        mounts.push(Mount::host(
-            std::path::absolute(allowed)?.display().to_string(),
-            &real,
-        ));
-        // A library that the program finds by itself names others.
-        mounts.extend(library_mounts(&real));
     }
     for volume in &options.volumes {
-        mounts.push(Mount::host(
+        spec.mounts.push(Mount::host(
             volume.guest.clone(),
             volume
                 .host
@@ -177,35 +168,19 @@ fn spec(options: &Serve) -> Result<Spec, Failure> {
                 .map_err(|e| format!("--volume {}: {e}", volume.host.display()))?,
         ));
     }
-    let mut environment: Vec<String> = Vec::new();
     for name in &options.allow_env {
         if let Ok(value) = std::env::var(name) {
-            environment.push(format!("{name}={value}"));
+            spec.environment.push(format!("{name}={value}"));
         }
     }
-    environment.extend(options.env.iter().cloned());
-    let folder = match &options.cwd {
-        Some(folder) => folder.clone(),
-        None => std::env::current_dir()?.display().to_string(),
-    };
-    Ok(Spec {
-        path: path.display().to_string(),
-        arguments: command.clone(),
-        environment,
-        mounts,
-        folder,
-        writable: Some("/tmp".into()),
-        reseed: false,
-        last: None,
-        clock_grain_ns: 0,
-        limits: Limits {
-            memory_bytes: options.max_main_memory << 20,
-            output_bytes: options.max_answer << 20,
-            boot_ns: seconds(options.max_boot_time),
-            sockets: 1024,
-            ..Limits::default()
-        },
-    })
+    spec.environment.extend(options.env.iter().cloned());
+    if let Some(folder) = &options.cwd {
+        spec.folder.clone_from(folder);
+    }
+    spec.limits.memory_bytes = options.max_main_memory << 20;
+    spec.limits.output_bytes = options.max_answer << 20;
+    spec.limits.boot_ns = seconds(options.max_boot_time);
+    Ok(spec)
 }
 
 fn serving(options: &Serve) -> Serving {

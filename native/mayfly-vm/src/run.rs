@@ -1,7 +1,6 @@
 //! Runs one program in a machine, as a shell would run it on the host.
 
 use std::io::{self, Read, Write};
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +9,7 @@ use clap::Args;
 use mayfly_linux::action::Action;
 use mayfly_linux::fs::stdio::OutputMode;
 use mayfly_linux::kernel::Kernel;
-use mayfly_pool::{Deadlines, Event, Limits, Mount, Running, Spec, library_mounts};
+use mayfly_pool::{Deadlines, Event, Running, Spec};
 use mayfly_vmm::{Alarm, Host};
 
 /// What the command line asks for.
@@ -39,32 +38,14 @@ pub struct Options {
 /// Runs it. The exit status is the program's, or 128 and its signal.
 pub fn run(options: &Options) -> Result<ExitCode, Box<dyn std::error::Error>> {
     let host = Arc::new(Host::open()?);
-    let path = PathBuf::from(&options.command[0]).canonicalize()?;
-    let mut mounts = vec![Mount::host(path.display().to_string(), &path)];
-    mounts.extend(library_mounts(&path));
+    let mut spec = Spec::command(options.command[0].as_ref(), &options.command)?;
     for mount in &options.mounts {
-        let path = PathBuf::from(mount).canonicalize()?;
-        mounts.push(Mount::host(path.display().to_string(), path));
+        spec.show(mount.as_ref())?;
     }
-    let folder = std::env::current_dir()?.display().to_string();
-    let spec = Spec {
-        path: path.display().to_string(),
-        arguments: options.command.clone(),
-        environment: options.environment.clone(),
-        mounts,
-        folder,
-        writable: Some("/tmp".into()),
-        reseed: false,
-        last: None,
-        clock_grain_ns: 0,
-        limits: Limits {
-            memory_bytes: options.memory.unwrap_or(1024) << 20,
-            output_bytes: 64 << 20,
-            log_bytes: 1 << 20,
-            sockets: 1024,
-            ..Limits::default()
-        },
-    };
+    spec.environment.clone_from(&options.environment);
+    spec.limits.memory_bytes = options.memory.unwrap_or(1024) << 20;
+    spec.limits.output_bytes = 64 << 20;
+    spec.limits.log_bytes = 1 << 20;
     let mut running = Running::start(&host, &spec, OutputMode::Stream, false)?;
     if options.trace {
         running.trace = Some(tell);

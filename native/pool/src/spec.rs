@@ -1,5 +1,6 @@
 //! What to run and within which bounds.
 
+mod command;
 pub(crate) mod deno;
 pub(crate) mod libraries;
 pub(crate) mod mount;
