@@ -162,38 +162,31 @@ impl Member {
         if state.leader.is_some() {
             return Ok((ticket, None));
         }
-        state.leader = Some(self.number);
-        let told = loop {
-            drop(state);
-            let left = end.saturating_duration_since(Instant::now());
-            let done = self.shared.pool.wait_soon(1, left);
-            state = self.shared.lock();
-            let over = match done {
-                Ok(done) => {
-                    let over = done.is_empty();
-                    state.hand_out(&self.shared.pool, done);
-                    over
-                }
-                Err(e) => {
-                    state.step_down();
-                    return Err(e);
-                }
-            };
-            let mail = state.mail(self.number)?;
-            if let Some(at) = mail.done.iter().position(|done| done.ticket == ticket) {
-                break mail.done.remove(at);
-            }
-            if over {
-                break None;
-            }
-        };
-        state.step_down();
+        let leading = self.lead(&mut state);
         drop(state);
+        let told = self.look_for(ticket, end)?;
+        drop(leading);
         let Some(completion) = told else {
             return Ok((ticket, None));
         };
         let response = self.shared.pool.take_answer(ticket, room)?;
         Ok((ticket, Some((completion, response.unwrap_or_default()))))
+    }
+
+    /// Hands completions out until this ticket's is there, or the time is over. Only who leads calls it.
+    fn look_for(&self, ticket: i32, end: Instant) -> Result<Option<Completion>, Fault> {
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let done = self.shared.pool.wait_soon(1, left)?;
+            let over = done.is_empty();
+            let mut state = self.shared.lock();
+            state.hand_out(&self.shared.pool, done);
+            let mail = state.mail(self.number)?;
+            let at = mail.done.iter().position(|done| done.ticket == ticket);
+            if at.is_some() || over {
+                return Ok(at.and_then(|at| mail.done.remove(at)));
+            }
+        }
     }
 
     /// Waits for completions; none when time is over, or when the member was stopped and has no request left, nor a reset. One at a time.
@@ -219,19 +212,20 @@ impl Member {
             } else if state.leader.is_some() {
                 state = self.sleep(state, left)?;
             } else {
-                state.leader = Some(self.number);
+                let leading = self.lead(&mut state);
                 drop(state);
-                let done = self.shared.pool.wait(usize::MAX, left);
+                let done = self.shared.pool.wait(usize::MAX, left)?;
+                self.shared.lock().hand_out(&self.shared.pool, done);
+                drop(leading);
                 state = self.shared.lock();
-                if let Ok(done) = done {
-                    state.hand_out(&self.shared.pool, done);
-                    state.step_down();
-                } else {
-                    state.step_down();
-                    return done;
-                }
             }
         }
+    }
+
+    /// Makes this member the leader until the value is dropped, which locks the state.
+    fn lead(&self, state: &mut State) -> Leading<'_> {
+        state.leader = Some(self.number);
+        Leading(&self.shared)
     }
 
     /// Until there is mail, or nobody leads.
@@ -429,6 +423,16 @@ struct Waiting<'a>(&'a AtomicBool);
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Release);
+    }
+}
+
+/// Leads no more on every path, so that another member can. Dropped while the state is not locked.
+#[derive(Debug)]
+struct Leading<'a>(&'a Shared);
+
+impl Drop for Leading<'_> {
+    fn drop(&mut self) {
+        self.0.lock().step_down();
     }
 }
 
