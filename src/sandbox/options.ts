@@ -5,6 +5,7 @@ import {
   type IsolateRuntime,
   MACHINE_RULES,
 } from '../isolate/plan/options.ts'
+import { WEIGHT_MAX } from '../isolate/plan/native_tables.ts'
 import { checkOptions } from '../options/check.ts'
 import { flag, integer, object, type OptionRule, type OptionRules } from '../options/rule.ts'
 import { SANDBOX_LIMIT_RULES, type SandboxLimits } from './limits.ts'
@@ -53,8 +54,8 @@ const RULES: OptionRules<SandboxOptions> = {
   promoted: integer(1),
 }
 
-/** What the weight of a program must be; `native/pool/src/queue/flows.rs` has the most. */
-export const WEIGHT_RULE: OptionRule = integer(1, 16)
+/** What the weight of a program must be. */
+export const WEIGHT_RULE: OptionRule = integer(1, WEIGHT_MAX)
 
 /** Checks the options and fills in the defaults. Throws `TypeError` or `RangeError` that says what is wrong. */
 export function resolveSandboxOptions(

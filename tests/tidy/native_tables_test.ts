@@ -25,7 +25,7 @@ Deno.test('what stands in native/abi stands nowhere else', async () => {
 
 /** Names of limits with a value of their own, numbers that stand for one limit only, and Deno's arguments. */
 const SHARED =
-  /\b(?:const|static) (?:WORKERS|QUEUE|MAPPINGS|DESCRIPTORS|THREADS|CALLS)_(?:MIN|MAX|DEFAULT)\b|\b65_?530\b|--(?:single-threaded|no-maglev-inlining|invocation-count)\b|'--cached-only'|"--cached-only"/
+  /\b(?:const|static) (?:WEIGHT|WORKERS|QUEUE|MAPPINGS|DESCRIPTORS|THREADS|CALLS)_(?:MIN|MAX|DEFAULT)\b|\b65_?530\b|--(?:single-threaded|no-maglev-inlining|invocation-count)\b|'--cached-only'|"--cached-only"/
 
 Deno.test('the check of shared constants sees one that is repeated', () => {
   for (

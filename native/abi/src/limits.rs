@@ -4,6 +4,8 @@
 pub const WORKERS_MAX: u32 = 256;
 /// Most requests that wait in a pool.
 pub const QUEUE_MAX: u32 = 16_384;
+/// Greatest weight of a flow: the requests in a row that it may have started.
+pub const WEIGHT_MAX: u32 = 16;
 /// Least memory of a guest, in bytes.
 pub const MEMORY_MIN: u64 = 1 << 20;
 /// Most memory of a guest, in bytes.

@@ -7,6 +7,7 @@
 //! take -> park -> (message, time) go_on -> flows -> take, by the worker that parked it
 //! ```
 
+mod fetch;
 mod flows;
 mod parking;
 #[cfg(test)]
@@ -19,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use mayfly_vmm::monotonic_ns;
 
-use crate::wait::busy_poll::{Habit, LONGEST, Polled, busy_poll};
+use crate::wait::busy_poll::{Habit, LONGEST, busy_poll};
 use flows::{FlowId, Flows, Next};
 use parking::Parked;
 pub use parking::Parking;
@@ -414,79 +415,9 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
         }
     }
 
-    /// Moves up to `most` resets that came after their completions were fetched to `into`; gives how many.
-    pub fn take_resets(&self, into: &mut Vec<R>, most: usize) -> usize {
-        let mut state = self.lock();
-        let n = state.resets.len().min(most);
-        into.extend(state.resets.drain(..n));
-        n
-    }
-
     /// What a worker is at, for whoever ends it in its place.
     pub fn at(&self, worker: usize) -> At {
         self.lock().at[worker]
-    }
-
-    /// Moves up to `most` completions that are there, or come while it busy-polls, to `into`; gives how many.
-    pub fn fetch_soon(&self, into: &mut Vec<C>, most: usize, longest: Duration) -> usize {
-        loop {
-            let mut state = self.lock();
-            let seen = self.finished.load(Ordering::Acquire);
-            let n = state.drain(into, most);
-            drop(state);
-            if n > 0 || busy_poll(longest, || self.finished.load(Ordering::Acquire) != seen) != Polled::Ready
-            {
-                return n;
-            }
-        }
-    }
-
-    /// Waits until there is a completion, all are done after a close, or time is over; moves up to `most` to `into`.
-    pub fn fetch(&self, into: &mut Vec<C>, most: usize, timeout: Duration) -> usize {
-        self.fetch_by(timeout, |state| state.drain(into, most))
-    }
-
-    /// The same, or until a request said something. What was said before a completion comes before it: of the completions none is given
-    /// while there is no room for those that said something. `most` is for both together.
-    pub fn fetch_told(
-        &self,
-        said: &mut Vec<u64>,
-        into: &mut Vec<C>,
-        most: usize,
-        timeout: Duration,
-    ) -> usize {
-        self.fetch_by(timeout, |state| {
-            let told = state.drain_said(said, most);
-            told + state.drain(into, most - told)
-        })
-    }
-
-    fn fetch_by(&self, timeout: Duration, mut drain: impl FnMut(&mut State<J, O, C, R>) -> usize) -> usize {
-        let end = Instant::now() + timeout;
-        let mut state = self.lock();
-        loop {
-            let n = drain(&mut state);
-            if n > 0 {
-                return n;
-            }
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() || state.is_over() || std::mem::take(&mut state.recalled) {
-                return 0;
-            }
-            state.fetching += 1;
-            state = self
-                .done
-                .wait_timeout(state, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
-            state.fetching -= 1;
-        }
-    }
-
-    /// Lets the fetch that waits, or else the next one that would, return with nothing.
-    pub fn recall(&self) {
-        self.lock().recalled = true;
-        self.done.notify_all();
     }
 
     /// Refuses new jobs; those that wait are still done.

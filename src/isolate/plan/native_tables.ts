@@ -6,6 +6,9 @@ export const WORKERS_MAX = 256
 /** Most requests that wait in a pool. */
 export const QUEUE_MAX = 16_384
 
+/** Greatest weight of a flow: the requests in a row that it may have started. */
+export const WEIGHT_MAX = 16
+
 /** Least memory of a guest, in bytes. */
 export const MEMORY_MIN = 1_048_576
 

@@ -14,6 +14,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use mayfly_abi::limits::WEIGHT_MAX;
+
 /// Whose jobs: a program, and a number of the submitter's within it.
 pub(crate) type FlowId = (u64, u32);
 
@@ -25,8 +27,6 @@ pub(crate) const FORGET: u64 = 200;
 pub(crate) const SHARE: usize = 4;
 /// A flow is about for so long after its last job came, in nanoseconds.
 pub(crate) const ABOUT: u64 = 10_000_000_000;
-/// Turns in a row that a flow may have.
-pub(crate) const HEAVIEST: u32 = 16;
 /// Flows that are kept before those of long ago are looked for.
 const FLOWS_KEPT: usize = 64;
 
@@ -87,7 +87,7 @@ impl<J> Flows<J> {
         self.workers.iter().flatten().count()
     }
 
-    /// Adds a job, or gives it back for want of a place. `weight` is its flow's from now on, 1 to [`HEAVIEST`]; `lost` places are taken
+    /// Adds a job, or gives it back for want of a place. `weight` is its flow's from now on, 1 to [`WEIGHT_MAX`]; `lost` places are taken
     /// by something else.
     pub fn add(&mut self, id: FlowId, weight: u32, job: J, lost: usize, now: u64) -> Result<(), J> {
         let free = self.capacity.saturating_sub(self.waiting + lost);
@@ -104,7 +104,7 @@ impl<J> Flows<J> {
             self.turn.push_back(id);
         }
         flow.came = now;
-        flow.weight = weight.clamp(1, HEAVIEST);
+        flow.weight = weight.clamp(1, WEIGHT_MAX);
         flow.jobs.push_back(job);
         self.waiting += 1;
         Ok(())
@@ -295,7 +295,7 @@ mod tests {
             flows.add(B, 0, 100 + job, 0, 0).unwrap();
         }
         assert_eq!(order(&mut flows, 0, 0)[..18], {
-            let mut wanted: Vec<u32> = (0..HEAVIEST).collect();
+            let mut wanted: Vec<u32> = (0..WEIGHT_MAX).collect();
             wanted.extend([100, 16]);
             wanted
         });
