@@ -43,14 +43,15 @@ interface Complaint {
 
 /**
  * Parses a module. `path` gives the language by its extension. `everyImport` keeps those that nothing uses, which a module in TypeScript
- * loses otherwise, as they may name types.
+ * loses otherwise, as they may name types. `commonJs` parses a module of CommonJS, which need not be strict.
  *
  * Throws `ModuleSyntaxError`.
  */
 export async function parseModule(
   path: string,
   source: string,
-  { everyImport = false }: { readonly everyImport?: boolean } = {},
+  { everyImport = false, commonJs = false }: { readonly everyImport?: boolean; readonly commonJs?: boolean } =
+    {},
 ): Promise<ModuleTree> {
   const { code, map } = await toJavaScript(path, source, everyImport)
   const origins = parseSourceMap(map)
@@ -61,7 +62,8 @@ export async function parseModule(
   }
   const { parse } = await import('acorn')
   try {
-    return { program: parse(code, { ecmaVersion: 'latest', sourceType: 'module' }), code, positionOf }
+    const sourceType = commonJs ? 'commonjs' : 'module'
+    return { program: parse(code, { ecmaVersion: 'latest', sourceType }), code, positionOf }
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
     const { pos } = error as SyntaxError & { pos: number }

@@ -49,7 +49,8 @@ export function loadFiles(build: PluginBuild, files: FileModules): void {
     }
   })
   build.onLoad({ filter: /.*/, namespace: REQUIRED_NAMESPACE }, async ({ path }) => ({
-    contents: requiredModule(
+    contents: await requiredModule(
+      path,
       await Deno.readTextFile(path),
       await toGuestPath(path, containment.project),
     ),

@@ -3,6 +3,8 @@
  * `__filename`, and what a `require` of its own finds. Modules that use none of them stay as they are.
  */
 import { basename, dirname } from '@std/path'
+import { listCreatedRequires } from '../../compiler/module_requires.ts'
+import { ModuleSyntaxError, parseModule } from '../../compiler/module_tree.ts'
 import { runTransform } from '../compile/compiler.ts'
 import { hasModuleSyntax, isCommonJs } from '../resolve/module_kind.ts'
 
@@ -11,13 +13,10 @@ export const SCOPE_MODULE = 'mayfly:scope'
 /** What one that makes its own `require` imports: the modules that it names in calls. */
 export const REQUIRED_MODULE = 'mayfly:required'
 
+// A module without these words needs no closer look.
 const META = /\bimport\s*\.\s*meta\b/
 const FOLDER = /\b__(?:dirname|filename)\b/
 const CREATE = /createRequire/
-/** Other names that a module gives it: `import { createRequire as make }`, `const { createRequire: make } =`. */
-const ALIAS = /createRequire\s*(?:\bas\b|:)\s*([\w$]+)/g
-/** What stands in quotes as the only argument of a call. */
-const ARGUMENT = String.raw`\s*\(\s*(?:'([^'\n]+)'|"([^"\n]+)")\s*\)`
 
 /** A module's text. */
 export interface ModuleSource {
@@ -41,9 +40,9 @@ export async function withScope(module: ModuleSource, options: ScopeOptions): Pr
   if (![META, FOLDER, CREATE].some((pattern) => pattern.test(text))) return null
   const common = await isCommonJs(path)
   // Parsers of CommonJS have the words in their texts.
-  const meta = META.test(text) && (!common || hasModuleSyntax(path, text))
+  const meta = META.test(text) && (!common || await hasModuleSyntax(path, text))
   const folder = FOLDER.test(text) && common
-  const required = requiredBy(text).length > 0
+  const required = (await requiredBy(path, text)).length > 0
   if (!meta && !folder && !required) return null
   const guestPath = await options.guestPath(path)
   const lines: string[] = []
@@ -75,32 +74,24 @@ export async function withScope(module: ModuleSource, options: ScopeOptions): Pr
   return code
 }
 
-/** The module that notes what the module `text` at `guestPath` may require. */
-export function requiredModule(text: string, guestPath: string): string {
-  const loads = requiredBy(text).map((name) =>
+/** The module that notes what the module `text` at `path` may require; the guest knows that one by `guestPath`. */
+export async function requiredModule(path: string, text: string, guestPath: string): Promise<string> {
+  const loads = (await requiredBy(path, text)).map((name) =>
     `${JSON.stringify(name)}: () => require(${JSON.stringify(name)})`
   )
   return `import { rememberModules } from '${SCOPE_MODULE}'
 rememberModules(${JSON.stringify(guestPath)}, { ${loads.join(', ')} })`
 }
 
-/** Specifiers in calls of what `createRequire` gave. More than there are do no harm: what is not there fails when it is asked for. */
-function requiredBy(text: string): string[] {
+/** Specifiers in calls of what `createRequire` gave; none in a module that does not parse, about which the bundler complains. */
+async function requiredBy(path: string, text: string): Promise<string[]> {
   if (!CREATE.test(text)) return []
-  const makers = ['createRequire', ...[...text.matchAll(ALIAS)].map(([, alias]) => alias!)].map(escapeName)
-  const call = String.raw`(?<![\w$])(?:${makers.join('|')})\s*\(`
-  const found = new Set<string>()
-  const add = (pattern: string) => {
-    for (const [, single, double] of text.matchAll(new RegExp(pattern, 'g'))) found.add(single ?? double!)
+  try {
+    const commonJs = await isCommonJs(path) && !await hasModuleSyntax(path, text)
+    const { program } = await parseModule(path, text, { everyImport: true, commonJs })
+    return listCreatedRequires(program)
+  } catch (error) {
+    if (error instanceof ModuleSyntaxError) return []
+    throw error
   }
-  add(String.raw`${call}(?:[^()]|\([^()]{0,200}\)){0,200}\)${ARGUMENT}`)
-  const named = text.matchAll(new RegExp(String.raw`([\w$]+)\s*=\s*(?:[\w$]+\.)?${call}`, 'g'))
-  for (const name of new Set([...named].map(([, name]) => escapeName(name!)))) {
-    add(String.raw`(?<![\w$.])${name}${ARGUMENT}`)
-  }
-  return [...found]
-}
-
-function escapeName(name: string): string {
-  return name.replaceAll('$', '\\$')
 }

@@ -74,11 +74,19 @@ export interface PluginBuild {
   ): void
 }
 
+/** How esbuild takes a module. */
+export type ModuleFormat = 'esm' | 'cjs'
+
 /** What a build gives. */
 export interface BuildResult {
   readonly outputFiles: readonly { readonly path: string; readonly contents: Uint8Array<ArrayBuffer> }[]
   readonly metafile: {
-    readonly inputs: Readonly<Record<string, { readonly imports: readonly { readonly path: string }[] }>>
+    readonly inputs: Readonly<
+      Record<string, {
+        readonly imports: readonly { readonly path: string }[]
+        readonly format?: ModuleFormat
+      }>
+    >
   }
 }
 
@@ -120,6 +128,20 @@ export async function runBuild(
   } catch (error) {
     throw toProgramError(what, error, shown, reasons)
   }
+}
+
+/** How esbuild takes a text of this language, by its statements; undefined for one that says nothing. Throws `ProgramError`. */
+export async function formatOf(text: string, loader: string): Promise<ModuleFormat | undefined> {
+  const { metafile: { inputs } } = await runBuild('read a module', {
+    stdin: { contents: text, loader },
+    bundle: true,
+    // Nothing that it imports is looked for.
+    packages: 'external',
+    external: ['*'],
+    metafile: true,
+    write: false,
+  }, (path) => path)
+  return Object.values(inputs)[0]?.format
 }
 
 /** Makes JavaScript of one source. Throws `ProgramError`. */

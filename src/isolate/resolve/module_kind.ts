@@ -1,12 +1,13 @@
 /** Which modules are of CommonJS, and what an import of one gives: as Deno has it, not as bundlers do. */
-import { dirname, join } from '@std/path'
+import { dirname, extname, join } from '@std/path'
+import { formatOf, ProgramError } from '../compile/compiler.ts'
 import { isPackageFile } from './deno_resolve.ts'
 import { isFile } from './files.ts'
 
 /** Namespace of the modules that stand between an ES module and one of CommonJS, whose path they have. */
 export const INTEROP_NAMESPACE = 'interop'
-const ESM_SYNTAX =
-  /^\s*(?:export\s*(?:[{*]|(?<=\s)(?:default|const|let|var|function|class|async)\b)|import\s*(?:[{*'"]|(?<=\s)[\w$]+\s+from\b|(?<=\s)[\w$]+\s*,))/m
+/** A text in which this is nowhere, not even in a comment, is no ES module, and need not be parsed. */
+const MAY_BE_MODULE = /(?:^|[;}]|\*\/)[^\S\n]*(?:export\b|import\b(?!\s*\())|\bimport\s*\.\s*meta\b/m
 
 /** Whether a file is of CommonJS, as Node and Deno decide it: by its extension, or the `type` of the nearest `package.json`. */
 export async function isCommonJs(path: string): Promise<boolean> {
@@ -39,12 +40,28 @@ async function findType(start: string): Promise<string> {
  */
 export async function crossesKinds(importer: string, path: string): Promise<boolean> {
   if (!await isCommonJs(path) || await isCommonJs(importer)) return false
-  return !hasModuleSyntax(path, await Deno.readTextFile(path))
+  return !await hasModuleSyntax(path, await Deno.readTextFile(path))
 }
 
-/** Whether a file that counts as one of CommonJS is an ES module for bundlers, by how its lines begin. */
-export function hasModuleSyntax(path: string, text: string): boolean {
-  return !/\.c[jt]s$/.test(path) && ESM_SYNTAX.test(text)
+/** Whether a file that counts as one of CommonJS is an ES module for the bundler. One that does not parse is none; the build says so. */
+export async function hasModuleSyntax(path: string, text: string): Promise<boolean> {
+  if (/\.c[jt]s$/.test(path) || !MAY_BE_MODULE.test(text)) return false
+  if (!await isPackageFile(path)) return await readsAsModule(path, text)
+  const known = modules.get(path) ?? readsAsModule(path, text)
+  modules.set(path, known)
+  return await known
+}
+
+/** Of files of packages, which nobody changes. */
+const modules = new Map<string, Promise<boolean>>()
+
+async function readsAsModule(path: string, text: string): Promise<boolean> {
+  try {
+    return await formatOf(text, extname(path).slice(1)) === 'esm'
+  } catch (error) {
+    if (error instanceof ProgramError) return false
+    throw error
+  }
 }
 
 /** What an ES module sees of the module of CommonJS at `path`. */
