@@ -6,8 +6,6 @@ import type { EventBus } from '../events/bus.ts'
 import type { RouteTable } from '../router/load/load.ts'
 import type { Tree } from '../router/match/tree.ts'
 import type { HotReload } from '../router/reload/watch.ts'
-import type { Machines, MachinesOptions } from '../isolate/machines/machines.ts'
-import type { WarmupRecorder } from '../isolate/warm/warmup_recorder.ts'
 import type { Sandbox } from '../sandbox/sandbox.ts'
 import type { StaticMount } from '../static/mount.ts'
 import type { Tenants } from '../tenants/tenants.ts'
@@ -16,8 +14,7 @@ import type { LiveReload } from './development/live_reload.ts'
 import type { Deadlines } from './deadlines.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { FaultLog } from './fault_log.ts'
-import type { RouterReach } from './isolated_reach.ts'
-import type { IsolatedRoutes } from './isolated_state.ts'
+import type { IsolatedRoutes } from './isolated/state.ts'
 import type { ResolvedOptions } from './options.ts'
 
 /** Middleware of `router.use`, with the test for its path; null covers every request. */
@@ -76,20 +73,10 @@ export interface App {
   isolated: IsolatedRoutes
   /** Reads the routes; the router's. */
   getReady: () => Promise<void>
-  /** What isolated routes may ask of the host; null: nothing. */
-  readonly reach: RouterReach | null
   /** Code that arrives at runtime, in the same machines; null until somebody asks for it. */
   sandbox: Sandbox | null
   /** Sites by host; null without the option. */
   readonly tenants: Tenants | null
-  /** Writes requests down, in development and when asked to. */
-  recorder: WarmupRecorder | null
-  /** Opens what runs isolated routes; rejects where there can be none. */
-  openMachines: (options: MachinesOptions) => Promise<Machines>
-  /** Longest wait of a client's request for the start of its program, in milliseconds. */
-  startWaitMs: number
-  /** Pause before the first new attempt to open machines that could not be opened. */
-  retryPauseMs: number
   /** Compiles the JSX of plain routes where Deno's configuration does not say how. */
   plainJsx: PlainJsx | null
   /** Watches the files, while it serves in development. */

@@ -2,6 +2,7 @@ import type { RequestContext } from '../context/context.ts'
 import { applyPending, toMutable } from '../context/headers.ts'
 import { emit, wants } from '../events/bus.ts'
 import type { App } from './app.ts'
+import { runsInWorkers } from './isolated/mod.ts'
 import { LazyRequestMetadata } from './request_metadata.ts'
 
 /** The last step of every request: pending headers, no body for HEAD, the request's events. */
@@ -11,18 +12,13 @@ export function finish(app: App, ctx: RequestContext, response: Response, start:
     result = toMutable(result)
     applyPending(ctx, result.headers, ctx.settled)
   }
-  if (ctx.isolated && isWeak(app)) {
+  if (ctx.isolated && runsInWorkers(app)) {
     result = toMutable(result)
     result.headers.set('x-mayfly-isolation', 'worker')
   }
   if (ctx.method === 'HEAD') result = withoutBody(result, ctx.peer !== undefined)
   if (start !== 0) report(app, ctx, result, start)
   return result
-}
-
-/** True where isolated routes run without a machine around them, which every response of theirs says. */
-function isWeak({ isolated: { isolation } }: App): boolean {
-  return isolation !== null && isolation.machines.boundary === 'worker'
 }
 
 /**

@@ -7,8 +7,6 @@ import type { TemplateError } from '../dve/mod.ts'
 import { createBus, emit, wants } from '../events/bus.ts'
 import { RouteNamesError } from '../router/load/classify.ts'
 import { findProject } from '../isolate/resolve/project.ts'
-import { openVirtualMachines } from '../isolate/boot/virtual_machines.ts'
-import { closeRecorder, createRecorder } from '../isolate/warm/warmup_recorder.ts'
 import { loadRoutes, type RouteTable } from '../router/load/load.ts'
 import { RouteLoadError } from '../router/load/load_error.ts'
 import type { RouteNotice } from '../router/load/notice.ts'
@@ -27,9 +25,13 @@ import {
   publish,
 } from './development/live_reload.ts'
 import { createFaultLog, flushFaults, logFault, logNews } from './fault_log.ts'
-import { closeIsolated, setIsolatedTable, startIsolated } from './isolated_routes.ts'
-import { toRouterReach } from './isolated_reach.ts'
-import { noIsolatedRoutes } from './isolated_state.ts'
+import {
+  closeIsolated,
+  newIsolatedRoutes,
+  openRecorder,
+  setIsolatedTable,
+  startIsolated,
+} from './isolated/mod.ts'
 import type { ResolvedOptions } from './options.ts'
 import { openPlainJsx } from './plain_jsx.ts'
 import { LazyRequestMetadata } from './request_metadata.ts'
@@ -74,14 +76,9 @@ export function createApp(options: ResolvedOptions): App {
     skipped: new Map(),
     routes: noRoutes(),
     pool: undefined,
-    isolated: noIsolatedRoutes(),
+    isolated: newIsolatedRoutes(options),
     getReady: () => prepareApp(app, false),
-    reach: toRouterReach(options.isolate),
     sandbox: null,
-    recorder: null,
-    openMachines: openVirtualMachines,
-    startWaitMs: 10_000,
-    retryPauseMs: 1000,
     plainJsx: null,
     hotReload: undefined,
     liveReload: null,
@@ -180,27 +177,9 @@ export async function closeApp(app: App): Promise<void> {
   await app.tenants?.close()
   await closeSandbox(app)
   await closeIsolated(app)
-  if (app.recorder !== null) await closeRecorder(app.recorder)
-  app.recorder = null
   await stopEsbuild()
   app.pool?.close()
   app.pool = app.host.worker = undefined
-}
-
-/** Begins to write warm-up requests down, where that was asked for. */
-function openRecorder(app: App): void {
-  const { isolate } = app.options
-  if (isolate === false || isolate?.recordWarmup !== true) return
-  if (!app.development) {
-    throw new StartupError(
-      'Cannot record warm-up requests: isolate.recordWarmup is true in production, want it in development only, ' +
-        'as what users send must not come into a snapshot',
-    )
-  }
-  app.recorder ??= createRecorder()
-  app.recorder.tell(
-    'mayfly: records requests of isolated routes, of each shape one, in NAME.warmup.json beside the route',
-  )
 }
 
 /** Makes the worker pool; its threads start at once for a server, else with the first task. */

@@ -5,7 +5,7 @@ import { SandboxEvents } from '../sandbox/events.ts'
 import { resolveSandboxOptions } from '../sandbox/options.ts'
 import { toLimits } from '../sandbox/limits.ts'
 import type { App } from './app.ts'
-import { openSharedMachines } from './isolated_routes.ts'
+import { openSharedMachines } from './isolated/mod.ts'
 
 /** The app's sandbox, made at its first use. Machines open with its first run. */
 export function sandboxOf(app: App): Sandbox {

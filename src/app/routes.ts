@@ -5,7 +5,7 @@ import { ANY_METHOD } from '../router/match/methods.ts'
 import { createTree, insertMount } from '../router/match/tree.ts'
 import type { App, Routes } from './app.ts'
 import type { Endpoint } from './endpoint.ts'
-import { toIsolatedHandler } from './isolated_routes.ts'
+import { toIsolatedHandler } from './isolated/mod.ts'
 
 /** Routes that match nothing, until the folder has been read. */
 export function noRoutes(): Routes {

@@ -4,6 +4,7 @@ import type { App } from './app.ts'
 import { clearDeadline, setDeadline } from './deadlines.ts'
 import { answerError } from './failures.ts'
 import { logFault } from './fault_log.ts'
+import { waitedForStart } from './isolated/mod.ts'
 
 /**
  * The response, or 504 when it does not come in time, or 408 when the client's body still does not, or 503 when the server
@@ -16,8 +17,7 @@ export function withDeadline(app: App, ctx: RequestContext, pending: Promise<Res
     const isUpload = ctx.method !== 'GET' && ctx.method !== 'HEAD'
     const expire = () => {
       // The wait for a program's start is not the handler's time: that begins anew.
-      if (ctx.waitsForStart !== null && !app.closing) {
-        if (!ctx.waitsForStart) ctx.waitsForStart = null
+      if (!app.closing && waitedForStart(app, ctx)) {
         deadline = setDeadline(app.deadlines, expire, isUpload)
         return
       }

@@ -89,8 +89,6 @@ export class RequestState {
   validated: { value: unknown } | null = null
   requestId: string | null = null
   abort: AbortController | null = null
-  /** True while the start of its isolated program is waited for, false after that; null: it never was. */
-  waitsForStart: boolean | null = null
   /** What was thrown, for the events. */
   error: unknown = undefined
 

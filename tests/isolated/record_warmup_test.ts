@@ -48,7 +48,7 @@ async function recording(run: (recording: Recording) => Promise<void>, before?: 
           return next()
         },
       })
-      site.app.recorder = createRecorder((line) => void told.push(line))
+      site.app.isolated.recorder = createRecorder((line) => void told.push(line))
       await run({
         site,
         folder,
@@ -221,6 +221,6 @@ Deno.test('without the option nothing is written', async () => {
   using _environment = setEnvironment({ DENO_ENV: 'development' })
   const site = createWorkerSite('limits', { openMachines: () => Promise.resolve(new ScriptedMachines()) })
   await site.ask('/quick')
-  assertEquals(site.app.recorder, null)
+  assertEquals(site.app.isolated.recorder, null)
   await site.close()
 })

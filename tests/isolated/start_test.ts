@@ -115,7 +115,7 @@ Deno.test('a client waits for a start within bounds, and is told to come again',
     const { type, detail } = await early.json()
     assertEquals(type, 'isolation-starting')
     assertMatch(detail, /being built/)
-    site.app.startWaitMs = 20_000
+    site.app.isolated.startWaitMs = 20_000
     const waiting = ask()
     opener.go()
     const answer = await waiting
@@ -214,7 +214,7 @@ Deno.test('each program comes into service by itself, and first the one that is 
     await until(() => machines.begun.length === 3)
     assertEquals(await ask('/p3'), [200, 'done'])
     // One that fails does so alone, and a client that waits for it hears of it.
-    site.app.startWaitMs = 20_000
+    site.app.isolated.startWaitMs = 20_000
     const waiting = ask('/p1')
     assertEquals(machines.begun[2], '/p1')
     machines.fail('/p1', new Error('no such luck'))

@@ -2,6 +2,7 @@
 import type { LifecycleEvent, Middleware, RouterOptions } from '@mayfly/mayfly'
 import { fromFileUrl } from '@std/path'
 import type { App } from '../../src/app/app.ts'
+import type { IsolatedRoutes } from '../../src/app/isolated/state.ts'
 import { closeApp, createApp, prepareApp } from '../../src/app/lifecycle.ts'
 import { resolveOptions } from '../../src/app/options.ts'
 import { handle } from '../../src/app/pipeline.ts'
@@ -25,7 +26,7 @@ export interface WorkerSite {
 export interface WorkerSiteOptions extends RouterOptions {
   readonly middleware?: Middleware
   /** Default: rejects, as without KVM. */
-  readonly openMachines?: App['openMachines']
+  readonly openMachines?: IsolatedRoutes['openMachines']
   readonly startWaitMs?: number
   readonly retryPauseMs?: number
 }
@@ -40,9 +41,9 @@ export function createWorkerSite(folder: string, options: WorkerSiteOptions = {}
     isolate: { vms: 1, onUnavailable: 'worker' },
     ...router,
   }))
-  app.openMachines = openMachines ?? (() => Promise.reject(new IsolationUnavailableError(NO_KVM)))
-  if (startWaitMs !== undefined) app.startWaitMs = startWaitMs
-  if (retryPauseMs !== undefined) app.retryPauseMs = retryPauseMs
+  app.isolated.openMachines = openMachines ?? (() => Promise.reject(new IsolationUnavailableError(NO_KVM)))
+  if (startWaitMs !== undefined) app.isolated.startWaitMs = startWaitMs
+  if (retryPauseMs !== undefined) app.isolated.retryPauseMs = retryPauseMs
   if (middleware !== undefined) app.middleware.push({ covers: null, run: middleware })
   const events: LifecycleEvent[] = []
   subscribe(app.bus, '*', (event) => void events.push(event))

@@ -85,7 +85,7 @@ Deno.test('a middleware that answers by itself does not take the header away', a
   await withSite(site, async ({ ask }) => {
     assertEquals((await ask('/show?what=text')).headers.get('x-mayfly-isolation'), null, 'nothing runs yet')
     await site.app.isolated.work
-    const { startIsolated } = await import('../../src/app/isolated_routes.ts')
+    const { startIsolated } = await import('../../src/app/isolated/mod.ts')
     await startIsolated(site.app)
     const { status, headers } = await ask('/show?what=text')
     assertEquals([status, headers.get('x-mayfly-isolation')], [429, 'worker'])

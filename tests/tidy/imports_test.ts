@@ -88,6 +88,18 @@ Deno.test('only what boots machines knows the native library, and the types of m
   assertEquals(wrong, [])
 })
 
+Deno.test('the rest of src/app sees isolated routes by one door', async () => {
+  const wrong: string[] = []
+  for (const { path, imports } of await readSources()) {
+    if (path.startsWith('src/app/isolated/')) continue
+    for (const target of imports.filter((target) => target.startsWith('src/app/isolated/'))) {
+      const isStateOfApp = path === 'src/app/app.ts' && target === 'src/app/isolated/state.ts'
+      if (target !== 'src/app/isolated/mod.ts' && !isStateOfApp) wrong.push(`${path} -> ${target}`)
+    }
+  }
+  assertEquals(wrong, [])
+})
+
 Deno.test('no file imports itself by a detour', async () => {
   const sources = new Map((await readSources()).map((source) => [source.path, source]))
   const cycles = findCycles(sources)

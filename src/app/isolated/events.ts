@@ -1,11 +1,11 @@
-import { emit, wants } from '../events/bus.ts'
-import type { EventBus } from '../events/bus.ts'
-import type { IsolateMetadata } from '../events/kinds.ts'
-import type { IsolationHooks } from '../isolate/isolation.ts'
-import type { Completion } from '../isolate/machines/completion.ts'
-import { describeMissing } from '../isolate/core/missing_in_core.ts'
-import { nameHandler, type Program } from '../isolate/plan/program.ts'
-import { describeShape } from '../isolate/warm/request_shape.ts'
+import { emit, wants } from '../../events/bus.ts'
+import type { EventBus } from '../../events/bus.ts'
+import type { IsolateMetadata } from '../../events/kinds.ts'
+import type { IsolationHooks } from '../../isolate/isolation.ts'
+import type { Completion } from '../../isolate/machines/completion.ts'
+import { describeMissing } from '../../isolate/core/missing_in_core.ts'
+import { nameHandler, type Program } from '../../isolate/plan/program.ts'
+import { describeShape } from '../../isolate/warm/request_shape.ts'
 
 /** Makes events of what the isolation reports. */
 export function toHooks(bus: EventBus): IsolationHooks {

@@ -1,127 +1,26 @@
-/**
- * The isolated routes of an app. Requests find their handler by file and method in what the machines run now, so a route table may
- * be swapped before the program of a changed file has booted: until then the old program answers. Programs come into service one by
- * one; a request for one that is not there yet brings it to the front.
- */
-import type { Awaitable, Context, Handler } from '../context/types.ts'
-import { toMutable } from '../context/headers.ts'
-import { stateOf } from '../context/internals.ts'
-import type { RequestState } from '../context/state.ts'
-import { HttpError } from '../errors/http_error.ts'
-import { emit, wants } from '../events/bus.ts'
+/** The programs of isolated routes, in the machines that run them: they follow the route table, one program by one. */
+import { emit, wants } from '../../events/bus.ts'
 import {
   closeIsolation,
   fileOf,
-  handlerKey,
   type IsolatedHandler,
   type Isolation,
   type IsolationOptions,
   keepFiles,
   openIsolation,
-  runIsolated,
   startGroup,
-} from '../isolate/isolation.ts'
-import { IsolationUnavailableError } from '../isolate/machines/errors.ts'
-import type { Machines } from '../isolate/machines/machines.ts'
-import { openProcessPool } from '../isolate/processes/process_pool.ts'
-import { defaultMachines } from '../isolate/plan/options.ts'
-import { type Group, type IsolatedRoute, planGroups } from '../isolate/plan/program.ts'
-import { recordSample, takeSample } from '../isolate/warm/warmup_recorder.ts'
-import type { LoadedRoute, RouteTable } from '../router/load/load.ts'
-import type { App } from './app.ts'
-import { noteNews } from './fault_log.ts'
-import { toHooks } from './isolated_events.ts'
-import { openLater } from './isolated_retry.ts'
-import { namesOf, toChannel } from './isolated_reach.ts'
-import { noIsolatedRoutes } from './isolated_state.ts'
-
-/** The handler of an isolated route; `method` is null for a mounted app. It never runs in the host. */
-export function toIsolatedHandler(app: App, route: LoadedRoute, method: string | null): Handler {
-  const { file } = route
-  const key = handlerKey(file, method)
-  return (ctx: Context) => {
-    const { isolation } = app.isolated
-    const handler = isolation?.handlers.get(key)
-    if (handler === undefined) return runAfterStart(app, file, key, stateOf(ctx))
-    return run(app, isolation!, handler, stateOf(ctx))
-  }
-}
-
-async function runAfterStart(app: App, file: string, key: string, state: RequestState): Promise<Response> {
-  const { isolated } = app
-  let work, handler
-  do {
-    work = startIsolated(app)
-    await awaitStart(app, file, state)
-    handler = isolated.isolation?.handlers.get(key)
-    // Other machines, or another table, came meanwhile: the handler may be there now.
-  } while (handler === undefined && work !== startIsolated(app))
-  if (handler !== undefined) return await run(app, isolated.isolation!, handler, state)
-  throw isolated.failures.get(file) ?? new HttpError(503, 'No virtual machine can run this handler here', {
-    type: 'isolation-unavailable',
-    headers: { 'retry-after': '60' },
-    cause: isolated.unavailable ?? undefined,
-  })
-}
-
-function run(
-  app: App,
-  isolation: Isolation,
-  handler: IsolatedHandler,
-  state: RequestState,
-): Awaitable<Response> {
-  if (!app.development) return runIsolated(isolation, handler, state, toChannel(app.reach, handler))
-  return runInDevelopment(app, isolation, handler, state)
-}
-
-/** The response says what ran its handler; its request is written down where that was asked for. */
-async function runInDevelopment(
-  app: App,
-  isolation: Isolation,
-  handler: IsolatedHandler,
-  state: RequestState,
-): Promise<Response> {
-  const { recorder } = app
-  const { route, method } = handler.program.plan.handlers[handler.index]!
-  const sample = recorder === null ? null : takeSample(route, method === null, state)
-  const response = await runIsolated(isolation, handler, state, toChannel(app.reach, handler))
-  if (sample !== null && response.ok) recordSample(recorder!, sample)
-  return withRuntime(response, handler)
-}
-
-/** The response, with a header that says what ran its handler. */
-function withRuntime(response: Response, { program: { plan } }: IsolatedHandler): Response {
-  const named = toMutable(response)
-  named.headers.set('x-mayfly-runtime', plan.options.runtime)
-  return named
-}
-
-/**
- * Waits until the program of a file runs or cannot; that is not the handler's time. Rejects with 503 when a client has waited
- * for `startWaitMs`. Without a server no connection is held: then the wait ends with the work, which has deadlines.
- */
-async function awaitStart(app: App, file: string, state: RequestState): Promise<void> {
-  const work = Promise.race([startIsolated(app), app.isolated.line.ask(file)])
-  state.waitsForStart = true
-  let timer: ReturnType<typeof setTimeout> | undefined
-  try {
-    if (!app.serving) return await work
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(stillStarting(app)), app.startWaitMs)
-    })
-    await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-    state.waitsForStart = false
-  }
-}
-
-function stillStarting({ isolated: { building } }: App): HttpError {
-  const message = building
-    ? 'The virtual machines are being built, which takes some minutes at their first start'
-    : 'The program of this handler is starting'
-  return new HttpError(503, message, { type: 'isolation-starting', headers: { 'retry-after': '5' } })
-}
+} from '../../isolate/isolation.ts'
+import { IsolationUnavailableError } from '../../isolate/machines/errors.ts'
+import type { Machines } from '../../isolate/machines/machines.ts'
+import { openProcessPool } from '../../isolate/processes/process_pool.ts'
+import { defaultMachines } from '../../isolate/plan/options.ts'
+import { type Group, type IsolatedRoute, planGroups } from '../../isolate/plan/program.ts'
+import type { LoadedRoute, RouteTable } from '../../router/load/load.ts'
+import type { App } from '../app.ts'
+import { noteNews } from '../fault_log.ts'
+import { toHooks } from './events.ts'
+import { openLater } from './retry.ts'
+import { namesOf } from './reach.ts'
 
 /** Sets the table that the machines are to run; they follow at {@linkcode startIsolated}, or at once when they run already. */
 export function setIsolatedTable(app: App, table: RouteTable): void {
@@ -163,15 +62,9 @@ export async function openSharedMachines(app: App): Promise<Machines> {
   )
 }
 
-/** Ends the machines, and a build that nobody needs any more. */
-export async function closeIsolated(app: App): Promise<void> {
-  const { isolated } = app
-  isolated.stop.abort()
-  isolated.line.drop()
-  await isolated.again
-  await isolated.work
-  if (isolated.isolation !== null) await closeIsolation(isolated.isolation)
-  app.isolated = noIsolatedRoutes()
+/** Whether isolated routes run without a machine around them, which every response of theirs says. */
+export function runsInWorkers({ isolated: { isolation } }: App): boolean {
+  return isolation !== null && isolation.machines.boundary === 'worker'
 }
 
 async function follow(app: App, table: RouteTable): Promise<void> {
@@ -250,13 +143,13 @@ async function open(app: App): Promise<Isolation | null> {
     onResidue: hooks.residue,
     defaults,
     routesDir: app.options.routesDir,
-    reach: namesOf(app.reach),
+    reach: namesOf(isolated.reach),
     hooks,
     onBuild: () => void (isolated.building = true),
     signal,
   }
   try {
-    return await openIsolation(options, app.openMachines)
+    return await openIsolation(options, isolated.openMachines)
   } catch (error) {
     if (signal.aborted) return null
     isolated.again = openAgain(app, options, error as Error)
@@ -295,10 +188,10 @@ async function openAgain(app: App, options: IsolationOptions, error: Error): Pro
   // Requests are not to wait for a build of these.
   const quiet = { ...options, onBuild: undefined }
   const isolation = await openLater(
-    () => openIsolation(quiet, app.openMachines),
+    () => openIsolation(quiet, isolated.openMachines),
     error,
     signal,
-    app.retryPauseMs,
+    isolated.retryPauseMs,
   )
   if (isolation === null) return
   if (signal.aborted) return await closeIsolation(isolation)

@@ -1,12 +1,12 @@
 /** What isolated routes may ask of the host: the router's bindings and outbound hosts, of which each file names its own. */
-import type { IsolatedHandler } from '../isolate/isolation.ts'
-import { nameHandler, type Program } from '../isolate/plan/program.ts'
-import { type Bindings, selectBindings, toBindings } from '../reach/calls/bindings.ts'
-import { Conversation, type Reach } from '../reach/calls/conversation.ts'
-import type { ReachNames } from '../reach/calls/protocol.ts'
-import { Outbound } from '../reach/outbound/fetch.ts'
-import { toPolicy } from '../reach/outbound/policy.ts'
-import type { IsolateRouterOptions } from './options.ts'
+import type { IsolatedHandler } from '../../isolate/isolation.ts'
+import { nameHandler, type Program } from '../../isolate/plan/program.ts'
+import { type Bindings, selectBindings, toBindings } from '../../reach/calls/bindings.ts'
+import { Conversation, type Reach } from '../../reach/calls/conversation.ts'
+import type { ReachNames } from '../../reach/calls/protocol.ts'
+import { Outbound } from '../../reach/outbound/fetch.ts'
+import { toPolicy } from '../../reach/outbound/policy.ts'
+import type { IsolateRouterOptions } from '../options.ts'
 
 /** Exchanges of one request with the host. */
 const MAX_CALLS = 10_000

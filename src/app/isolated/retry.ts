@@ -1,5 +1,5 @@
 /** Tries again to open the machines that could not be opened: what was in the way may be gone. */
-import { NativeBuildError } from '../isolate/machines/errors.ts'
+import { NativeBuildError } from '../../isolate/machines/errors.ts'
 
 /** A build takes minutes of the CPU, and what it lacks rarely comes by itself: its first pause is that many times as long. */
 const BUILD_FACTOR = 60

@@ -1,9 +1,25 @@
-import type { Isolation } from '../isolate/isolation.ts'
-import { StartLine } from '../isolate/boot/start_line.ts'
-import type { RouteTable } from '../router/load/load.ts'
+import type { RequestState } from '../../context/state.ts'
+import { StartLine } from '../../isolate/boot/start_line.ts'
+import type { Isolation } from '../../isolate/isolation.ts'
+import type { Machines, MachinesOptions } from '../../isolate/machines/machines.ts'
+import type { WarmupRecorder } from '../../isolate/warm/warmup_recorder.ts'
+import type { RouteTable } from '../../router/load/load.ts'
+import type { RouterReach } from './reach.ts'
+
+/** What stays the same for an app, however often it opens. */
+export interface IsolatedSettings {
+  /** What isolated routes may ask of the host; null: nothing. */
+  readonly reach: RouterReach | null
+  /** Opens what runs isolated routes; rejects where there can be none. */
+  openMachines: (options: MachinesOptions) => Promise<Machines>
+  /** Longest wait of a client's request for the start of its program, in milliseconds. */
+  startWaitMs: number
+  /** Pause before the first new attempt to open machines that could not be opened. */
+  retryPauseMs: number
+}
 
 /** What an app knows of its isolated routes. */
-export interface IsolatedRoutes {
+export interface IsolatedRoutes extends IsolatedSettings {
   /** Opened with the first isolated route; null before, and where there can be none. */
   isolation: Isolation | null
   /** Why no machine can run. */
@@ -21,13 +37,22 @@ export interface IsolatedRoutes {
   again: Promise<void> | undefined
   /** The native library is compiling. */
   building: boolean
+  /** Of requests that wait for the start of their program true, of those that did false. */
+  readonly starting: WeakMap<RequestState, boolean>
+  /** Writes requests down, in development and when asked to. */
+  recorder: WarmupRecorder | null
   /** Ends the build when the app is closed. */
   readonly stop: AbortController
 }
 
 /** Nothing isolated yet. */
-export function noIsolatedRoutes(): IsolatedRoutes {
+export function createIsolatedRoutes(settings: IsolatedSettings): IsolatedRoutes {
+  const { reach, openMachines, startWaitMs, retryPauseMs } = settings
   return {
+    reach,
+    openMachines,
+    startWaitMs,
+    retryPauseMs,
     isolation: null,
     unavailable: null,
     failures: new Map(),
@@ -37,6 +62,8 @@ export function noIsolatedRoutes(): IsolatedRoutes {
     work: undefined,
     again: undefined,
     building: false,
+    starting: new WeakMap(),
+    recorder: null,
     stop: new AbortController(),
   }
 }

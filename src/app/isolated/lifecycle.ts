@@ -1,0 +1,52 @@
+/** How isolated routes begin and end with their app. */
+import { openVirtualMachines } from '../../isolate/boot/virtual_machines.ts'
+import { closeIsolation } from '../../isolate/isolation.ts'
+import { closeRecorder, createRecorder } from '../../isolate/warm/warmup_recorder.ts'
+import { StartupError } from '../../errors/startup_error.ts'
+import type { App } from '../app.ts'
+import type { ResolvedOptions } from '../options.ts'
+import { toRouterReach } from './reach.ts'
+import { createIsolatedRoutes, type IsolatedRoutes } from './state.ts'
+
+/** Longest wait of a client's request for the start of its program, in milliseconds. */
+const START_WAIT_MS = 10_000
+/** Pause before the first new attempt to open machines, in milliseconds. */
+const RETRY_PAUSE_MS = 1000
+
+/** The isolated routes of a new app. Throws `TypeError` or `RangeError` for wrong bindings. */
+export function newIsolatedRoutes({ isolate }: ResolvedOptions): IsolatedRoutes {
+  return createIsolatedRoutes({
+    reach: toRouterReach(isolate),
+    openMachines: openVirtualMachines,
+    startWaitMs: START_WAIT_MS,
+    retryPauseMs: RETRY_PAUSE_MS,
+  })
+}
+
+/** Begins to write warm-up requests down, where that was asked for. */
+export function openRecorder(app: App): void {
+  const { isolated, options: { isolate } } = app
+  if (isolate === false || isolate?.recordWarmup !== true) return
+  if (!app.development) {
+    throw new StartupError(
+      'Cannot record warm-up requests: isolate.recordWarmup is true in production, want it in development only, ' +
+        'as what users send must not come into a snapshot',
+    )
+  }
+  isolated.recorder ??= createRecorder()
+  isolated.recorder.tell(
+    'mayfly: records requests of isolated routes, of each shape one, in NAME.warmup.json beside the route',
+  )
+}
+
+/** Ends the machines, a build that nobody needs any more, and the recording. */
+export async function closeIsolated(app: App): Promise<void> {
+  const { isolated } = app
+  isolated.stop.abort()
+  isolated.line.drop()
+  await isolated.again
+  await isolated.work
+  if (isolated.isolation !== null) await closeIsolation(isolated.isolation)
+  if (isolated.recorder !== null) await closeRecorder(isolated.recorder)
+  app.isolated = createIsolatedRoutes(isolated)
+}
