@@ -7,7 +7,7 @@
  * own program's, and memory is measured on the way. Writes `results/programs.json` and `results/programs.md`. Exits with 1 when an answer
  * is wrong, or memory grows or is over what 500 programs may take.
  */
-import { parseArgs } from 'node:util'
+import { parseArgs } from '@std/cli/parse-args'
 import { stopEsbuild } from '../src/compiler/esbuild.ts'
 import type { BootedProgram, Machines } from '../src/isolate/machines/machines.ts'
 import type { Program } from '../src/isolate/plan/program.ts'
@@ -34,15 +34,17 @@ interface Running {
   readonly secret: string
 }
 
-const { values } = parseArgs({
-  options: {
-    programs: { type: 'string', default: '500' },
-    requests: { type: 'string', default: '100000' },
-    warmup: { type: 'string', default: '20' },
-    budget: { type: 'string' },
+const values = parseArgs<{ programs?: string; requests?: string; warmup?: string; budget?: string }>(
+  Deno.args,
+  {
+    string: ['programs', 'requests', 'warmup', 'budget'],
+    unknown(argument) {
+      throw new TypeError(`Cannot run the benchmark: unknown argument ${argument}`)
+    },
   },
-})
-const [programs, requests, warmup] = [values.programs, values.requests, values.warmup].map(Number)
+)
+const [programs, requests, warmup] = [values.programs ?? 500, values.requests ?? 100_000, values.warmup ?? 20]
+  .map(Number)
 const folder = await Deno.makeTempDir({ prefix: 'mayfly-programs-' })
 try {
   Deno.exitCode = await run() ? 0 : 1

@@ -6,10 +6,10 @@
  * - `--only zod,hono`: these packages
  */
 import { fromFileUrl } from '@std/path'
-import { parseArgs } from 'node:util'
 import { KNOWN_DIFFERENCES } from '../../tests/packages/known.ts'
 import { listHandlers } from '../../tests/packages/sites.ts'
 import { describeMachine } from '../machine.ts'
+import { readRunFlags } from '../run_flags.ts'
 import { drawPackages } from './chart.ts'
 import type { PackageTimes } from './measure.ts'
 import {
@@ -26,23 +26,9 @@ const RESULTS = new URL('../results/', import.meta.url)
 
 /** Measures, prints and writes. Resolves to whether every package could be measured. */
 export async function main(args: readonly string[]): Promise<boolean> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      quick: { type: 'boolean', default: false },
-      rounds: { type: 'string' },
-      ms: { type: 'string' },
-      only: { type: 'string' },
-    },
-  })
-  const rounds = Number(values.rounds ?? (values.quick ? 1 : 5))
-  const ms = Number(values.ms ?? (values.quick ? 50 : 150))
-  if (!Number.isInteger(rounds) || rounds < 1 || !(ms > 0)) {
-    throw new TypeError(
-      `Cannot run the benchmark: --rounds ${rounds} --ms ${ms}, want a number from 1 and one above 0`,
-    )
-  }
-  const names = values.only === undefined ? await measurable() : values.only.split(',')
+  const flags = readRunFlags(args, 'ms', { whole: [5, 150], quick: [1, 50] })
+  const { whole, rounds, length: ms } = flags
+  const names = flags.only ?? await measurable()
   const times: PackageTimes[] = []
   const skipped: { name: string; reason: string }[] = []
   for (const name of names) {
@@ -70,7 +56,6 @@ export async function main(args: readonly string[]): Promise<boolean> {
   }
   console.log(`${describePackages(report)}\n\n${toPackagesTable(report)}`)
   await Deno.mkdir(RESULTS, { recursive: true })
-  const whole = !values.quick && values.only === undefined
   const name = whole ? 'packages' : 'quick.packages'
   await Deno.writeTextFile(new URL(`${name}.json`, RESULTS), `${JSON.stringify(report, null, 2)}\n`)
   if (whole) await Deno.writeTextFile(new URL('packages.svg', RESULTS), drawPackages(report))

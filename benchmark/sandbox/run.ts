@@ -6,10 +6,10 @@
  * - `--only run,workerd-load`: these ways (plan.ts), written as with `--quick`
  */
 import { fromFileUrl } from '@std/path'
-import { parseArgs } from 'node:util'
 import { buildLibrary } from '../../src/isolate/ffi/build/build.ts'
 import { buildCoreGuest } from '../../src/isolate/ffi/build/core_build.ts'
 import { describeMachine } from '../machine.ts'
+import { readRunFlags } from '../run_flags.ts'
 import { fileOf, type RunningServer, startCommand } from '../server.ts'
 import { drawSandbox } from './chart.ts'
 import type { LoadResult } from './load.ts'
@@ -45,24 +45,8 @@ export interface SandboxSettings {
 
 /** Reads the flags. Throws `TypeError` for one that is unknown, and for a value that is none. */
 export function toSandboxSettings(args: readonly string[]): SandboxSettings {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      quick: { type: 'boolean', default: false },
-      rounds: { type: 'string' },
-      seconds: { type: 'string' },
-      only: { type: 'string' },
-    },
-  })
-  const rounds = Number(values.rounds ?? (values.quick ? 1 : 3))
-  const seconds = Number(values.seconds ?? (values.quick ? 1 : 4))
-  if (!Number.isInteger(rounds) || rounds < 1 || !(seconds > 0)) {
-    throw new TypeError(
-      `Cannot run the benchmark: --rounds ${rounds} --seconds ${seconds}, want a number from 1 and one above 0`,
-    )
-  }
-  const ways = values.only === undefined ? SANDBOX_WAYS : values.only.split(',').map(findWay)
-  return { whole: !values.quick && values.only === undefined, rounds, seconds, ways }
+  const { whole, rounds, length, only } = readRunFlags(args, 'seconds', { whole: [3, 4], quick: [1, 1] })
+  return { whole, rounds, seconds: length, ways: only?.map(findWay) ?? SANDBOX_WAYS }
 }
 
 /** Measures, prints and writes. Resolves to whether everything was measured but what needs workerd where there is none. */

@@ -55,7 +55,7 @@ Deno.test('the table counts what is above each bound and tells what was missed',
 
 Deno.test('the chart shows every package and escapes its name', () => {
   const svg = drawPackages(REPORT)
-  assertEquals(svg.match(/<rect class="asked"/g)?.length, 3)
+  assertEquals(svg.match(/<rect class="mayfly"/g)?.length, 3)
   assert(svg.includes('a&lt;b') && !svg.includes('a<b'))
   assert(svg.indexOf('>react<') < svg.indexOf('>slow<'))
 })

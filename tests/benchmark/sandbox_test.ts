@@ -169,7 +169,7 @@ Deno.test('the page shows every row, what must hold, and what was not measured',
 Deno.test('the chart has a bar for each way over HTTP, coloured by whose it is', () => {
   const svg = drawSandbox(REPORT)
   assertEquals(svg.match(/<rect class="mayfly"/g)?.length, 1)
-  assertEquals(svg.match(/<rect class="workerd"/g)?.length, 1)
+  assertEquals(svg.match(/<rect class="peer"/g)?.length, 1)
   assertStringIncludes(svg, '10,000, p50 1.00 ms')
 })
 
