@@ -24,3 +24,17 @@ export function originalPosition(map: SourceMap, line: number, column: number): 
   const name = map.sources[source]
   return name == null ? null : { source: name, line: originalLine + 1, column: originalColumn + 1 }
 }
+
+/**
+ * What the source calls what begins exactly at a generated position: `name` is null where it has the generated name. Null when the
+ * position is the beginning of nothing that has an origin.
+ */
+export function nameAt(
+  map: SourceMap,
+  line: number,
+  column: number,
+): { readonly name: string | null } | null {
+  const segment = traceSegment(map, line - 1, column - 1)
+  if (segment === null || segment.length === 1 || segment[0] !== column - 1) return null
+  return { name: segment.length === 5 ? map.names[segment[4]] ?? null : null }
+}

@@ -121,6 +121,7 @@ Deno.test('an error of a package that looks for a file or an add-on says what is
       export const GET = () => readFileSync('/data.bin')
       export const PUT = () => { throw new Error('No native build was found for platform=linux') }
       export const POST = () => { throw new Error('Something else') }
+      export const OPTIONS = () => new Deno.Command('ls').outputSync()
       export const PATCH = () => { try { readFileSync('/data.bin') } catch (error) { return Response.json([error.code, error.message]) } }
       export const DELETE = () => Response.json([typeof process.report.getReport().header])`,
   }
@@ -132,6 +133,10 @@ Deno.test('an error of a package that looks for a file or an add-on says what is
       /^No native build .*: isolated handlers load no native add-ons, want /,
     )
     assertEquals(await messageOf('POST'), 'Something else')
+    assertMatch(
+      await messageOf('OPTIONS'),
+      /^Failed to spawn 'ls': .*: isolated handlers start no other programs, want /,
+    )
     const seen = ['ENOENT', `ENOENT: no such file or directory, open '/data.bin'`]
     assertEquals(JSON.parse((await ask(guest, { method: 'PATCH' })).text), seen)
     assertEquals((await ask(guest, { method: 'DELETE' })).text, '["object"]')

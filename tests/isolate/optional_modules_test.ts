@@ -1,5 +1,6 @@
 /** Modules that are not there: a package that asks for one in a `try` does without, and everybody else is told what is missing. */
-import { assertEquals, assertMatch, assertStringIncludes } from '@std/assert'
+import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from '@std/assert'
+import { bundleModule } from '../../src/isolate/bundle/bundle.ts'
 import { planPrograms } from '../../src/isolate/plan/program.ts'
 import { stopEsbuild } from '../../src/compiler/esbuild.ts'
 import { ask, toRoutes, withGuest, withRoutes } from './guest_process.ts'
@@ -71,3 +72,33 @@ Deno.test('what an import statement asks for and is not there is told when the p
   )
   await stopEsbuild()
 })
+
+for (const runtime of ['deno', 'core']) {
+  Deno.test(`a computed import that begins with a path finds the files that fit: ${runtime}`, async () => {
+    const folder = await Deno.makeTempDir()
+    try {
+      await Deno.mkdir(`${folder}/pages`)
+      await Deno.writeTextFile(`${folder}/deno.json`, '{}')
+      for (const name of ['a', 'b']) {
+        await Deno.writeTextFile(`${folder}/pages/${name}.ts`, `export default 'page ${name}'`)
+      }
+      await Deno.writeTextFile(`${folder}/pages/c.txt`, 'no module')
+      await Deno.writeTextFile(
+        `${folder}/main.ts`,
+        'export const load = (name) => import(`./pages/${name}.ts`)',
+      )
+      const { code } = await bundleModule({
+        runtime: runtime as 'deno' | 'core',
+        root: folder,
+        file: `${folder}/main.ts`,
+      })
+      await Deno.writeFile(`${folder}/bundle.js`, code)
+      const { load } = await import(`file://${folder}/bundle.js`)
+      assertEquals([(await load('a')).default, (await load('b')).default], ['page a', 'page b'])
+      await assertRejects(async () => await load('../main'), Error, 'Module not found in bundle')
+    } finally {
+      await Deno.remove(folder, { recursive: true })
+      await stopEsbuild()
+    }
+  })
+}

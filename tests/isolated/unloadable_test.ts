@@ -48,6 +48,10 @@ Deno.test('loops are watched as esbuild prints them, line by line', () => {
     'outer: for (; ; ) ;',
     'let text = "while (true) {";',
     'while (a, b) ;',
+    '  for (; ; )',
+    '    all.push(1);',
+    'for (let i = f(1); i < 2; i++)',
+    '  all.push(1);',
   ]
   const watched = watchLoops(code.join('\n')).split('\n').slice(0, code.length)
   assertEquals(watched, [
@@ -58,5 +62,9 @@ Deno.test('loops are watched as esbuild prints them, line by line', () => {
     'outer: for (; ; ) __mayflyLook();',
     'let text = "while (true) {";',
     'while (__mayflyLook(), a, b) ;',
+    '  for (; ; __mayflyLook())',
+    '    all.push(1);',
+    'for (let i = f(1); i < 2; i++, __mayflyLook())',
+    '  all.push(1);',
   ])
 })

@@ -30,14 +30,6 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   {
     name: 'anthropic',
     runtime: 'deno',
-    inputs: [1],
-    status: 503,
-    message: 'OverloadedError2',
-    reason: 'the bundler numbers classes of one name',
-  },
-  {
-    name: 'anthropic',
-    runtime: 'deno',
     inputs: [2],
     status: 502,
     message: 'isolated handlers have no network',
@@ -89,14 +81,6 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     status: 500,
     message: 'native add-ons',
     reason: 'it is a native add-on',
-  },
-  {
-    name: 'anthropic',
-    runtime: 'core',
-    inputs: [1],
-    status: 503,
-    message: '{"status":529,"type":"OverloadedError2"}',
-    reason: 'names of classes are as the bundler wrote them',
   },
   {
     name: 'anthropic',

@@ -100,6 +100,8 @@ const LOOP_ERROR = 'MayflyLoopError'
  */
 export function watchLoops(code: string): string {
   const watched = code.split('\n').map((line) => {
+    const bare = /^(\s*(?:\w+: )?for \(.*; .*; )(.*)\)$/.exec(line)
+    if (bare !== null) return `${bare[1]}${bare[2] === '' ? '' : `${bare[2]}, `}__mayflyLook())`
     const found =
       /^(\s*(?:\w+: )?)(while \(|\} while \(|do \{$|for (?:await )?\(.*\) \{$|for (?:await )?\(.*\) ;$)/
         .exec(line)

@@ -12,6 +12,7 @@ import type { FileModules } from './file_modules.ts'
 import { findMissing, MISSING_PROBES, type MissingUse } from '../core/missing_in_core.ts'
 import { NODE_GLOBALS } from '../core/node_in_core.ts'
 import type { IsolateRuntime } from '../plan/options.ts'
+import { withOwnNames } from './own_names.ts'
 import { ENTRY_NAMESPACE, resolverPlugin } from './resolver.ts'
 
 /** A handler: an export of a route file. */
@@ -197,8 +198,11 @@ async function buildForCore(
 }
 
 function toBundle(result: BuildResult, missing: readonly MissingUse[]): Bundle {
+  const { code, map } = outputOf(result)
+  const named = withOwnNames(new TextDecoder().decode(code), map)
   return {
-    ...outputOf(result),
+    code: new TextEncoder().encode(named),
+    map,
     inputs: Object.keys(result.metafile.inputs).filter((name) => !/^<?\w[\w+.-]*:/.test(name)).map((name) =>
       `/${name}`
     ).sort(),

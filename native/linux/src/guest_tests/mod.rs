@@ -169,6 +169,8 @@ fn exec_lays_out_the_stack_as_the_abi_wants() {
     assert_eq!(guest.get(words[1]), *b"tiny\0");
     assert_eq!(guest.get(words[2]), *b"argument\0");
     assert_eq!(guest.get(words[4]), *b"NAME=value\0");
+    // Without a gap, the first lowest: who sets the title of a process writes over all of them at once.
+    assert_eq!(guest.get(words[1]), *b"tiny\0argument\0NAME=value\0");
     // The tail of the last page from the file is zero, not the file's next bytes.
     assert_eq!(guest.get(0x41_0000 + 16), [0; 64]);
     assert_eq!(guest.get(crate::image::vdso::IMAGE), *b"\x7fELF");

@@ -263,12 +263,20 @@ impl Kernel {
         let path = push(&self.space, m, &text(&what.path))?;
         let platform = push(&self.space, m, b"x86_64\0")?;
         let random = push(&self.space, m, &random)?;
+        // As Linux has it: the first argument lies lowest, the others and the environment follow it without a gap.
         let mut pointers = |m: &mut M, texts: &[String]| -> Result<Vec<u64>, Errno> {
-            texts.iter().map(|one| push(&self.space, m, &text(one))).collect()
+            let pushed = texts.iter().rev().map(|one| push(&self.space, m, &text(one)));
+            let mut pointers = pushed.collect::<Result<Vec<_>, _>>()?;
+            pointers.reverse();
+            Ok(pointers)
         };
         let environment = pointers(m, &what.environment)?;
         let arguments = pointers(m, &what.arguments)?;
-        let top = arguments.last().or(environment.last()).copied().unwrap_or(random);
+        let top = arguments
+            .first()
+            .or(environment.first())
+            .copied()
+            .unwrap_or(random);
 
         let headers = if program.headers_address == 0 {
             0

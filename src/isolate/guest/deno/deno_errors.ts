@@ -39,6 +39,8 @@ export function toAdvice(message: string): string {
 /** What packages say that look for their machine code: `node-gyp-build`, `bindings`, napi-rs, sharp. */
 const ADD_ON =
   /native (?:build|binding|module)|bindings file|module root given file|\.node\b|Could not load the "\w+" module/
+/** A program that is asked for by its name: Deno looks for it before it looks at the permission. */
+const NO_PROGRAM = /^Failed to spawn .*: (?:no path to search|entity not found)|^spawn .* ENOENT$/
 const NODE_NO_FILE = /^ENOENT: no such file or directory/
 
 /** The cause, in an isolated handler, of errors that are not of Deno's own classes. */
@@ -48,6 +50,7 @@ export function explainError(error: unknown): string | undefined {
   const about = (permission: string) => REASONS[permission].slice(1).join(', want ')
   if (message.includes('isolated handlers')) return undefined
   if (error instanceof TypeError && message.startsWith(NO_FILE)) return about('import')
+  if (NO_PROGRAM.test(message)) return about('run')
   if (NODE_NO_FILE.test(message)) return about('read')
   if (ADD_ON.test(message)) return about('ffi').replace('native code', 'native add-ons')
 }
