@@ -18,7 +18,7 @@ add_guests() {
     [[ $where != '#'* ]] || continue
     for source in $(guest_sources "$where"); do
       program=$kept/$(tr / - <<<"${source#"$native/"}")$(tr -d ' ' <<<"$flags")
-      if [[ ! $program -nt $source ]] || [[ -n $(find "$native"/*/tests -name '*.h' -newer "$program") ]]; then
+      if [[ ! $program -nt $source ]] || [[ -n $(find "$native"/*/tests "$native/guest/include" -name '*.h' -newer "$program") ]]; then
         # shellcheck disable=SC2086 # flags are words
         "$(compiler_of "$source")" -o "$program" "$source" $flags || fail "$source does not compile with $flags"
       fi

@@ -63,7 +63,7 @@ export interface IsolatedRequestShape {
 export interface IsolateMetadata {
   readonly program: string
   /** What runs it. */
-  readonly runtime: 'deno' | 'core'
+  readonly runtime: 'deno' | 'core' | 'native'
   readonly vm?: number | undefined
   readonly queueMicros?: number | undefined
   readonly runMicros?: number | undefined

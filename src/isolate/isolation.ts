@@ -22,7 +22,9 @@ import {
   isNotable,
 } from './machines/cold_watch.ts'
 import { toGuestFrame } from './answer/context_to_guest.ts'
+import { ProgramError } from './compile/compiler.ts'
 import {
+  BootError,
   ClosedError,
   IsolationUnavailableError,
   NativeBuildError,
@@ -415,7 +417,10 @@ function serveAnew({ handlers, options }: Isolation, plan: Program, how: Readine
 }
 
 /** Why the routes of a program that did not start cannot be served. Another runtime never takes them. */
-function toRouteError({ options: { runtime } }: Program, error: Error): Error {
+function toRouteError({ options: { runtime }, executable, files }: Program, error: Error): Error {
+  if (executable !== undefined && error instanceof BootError) {
+    return new ProgramError(`Cannot load ${files.join(', ')}: ${error.message}`, null, { cause: error })
+  }
   if (!(error instanceof IsolationUnavailableError || error instanceof NativeBuildError)) return error
   return new HttpError(503, `The runtime '${runtime}' of this handler cannot run here`, {
     type: 'isolation-unavailable',

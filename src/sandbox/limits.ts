@@ -8,7 +8,7 @@ import {
   OUTPUT_RULE,
   resolveIsolateOptions,
 } from '../isolate/plan/options.ts'
-import type { ProgramOptions } from '../isolate/plan/program.ts'
+import type { HandlerOptions } from '../isolate/plan/program.ts'
 import { checkOptions } from '../options/check.ts'
 import { integer, type OptionRules } from '../options/rule.ts'
 
@@ -29,7 +29,7 @@ export interface SandboxLimits extends IsolateLimits {
 /** Limits with their defaults. */
 export interface ResolvedLimits {
   /** As a program of the machines has them; its `timeoutMs` is the default of a run. */
-  readonly options: ProgramOptions
+  readonly options: HandlerOptions
   readonly valueBytes: number
 }
 
@@ -94,7 +94,7 @@ export function resolveLimits(
   const { timeoutMs, cpuMs, memoryMb, outputBytes, valueBytes = VALUE_BYTES, ...limits } = all
   const value = { runtime, warmup: 0, timeoutMs, cpuMs, memoryMb, outputBytes, limits }
   const { warmup: _, ...options } = resolveIsolateOptions('a program', value)
-  return { options, valueBytes }
+  return { options: { ...options, runtime }, valueBytes }
 }
 
 /** The limits of one call, which may have a time of its own. Throws as {@linkcode resolveLimits}. */

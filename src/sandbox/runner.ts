@@ -14,9 +14,9 @@ import {
   GUEST_PATH,
   guestArguments,
   guestEnvironment,
+  type HandlerOptions,
   type IsolatedRoute,
   type Program,
-  type ProgramOptions,
 } from '../isolate/plan/program.ts'
 import { createSeed, encodeRequest } from '../isolate/wire/request_frame.ts'
 import { createStackMapper } from '../isolate/plan/stack.ts'
@@ -34,7 +34,7 @@ import { encodeValue, joinMessage } from '../values/encode.ts'
 
 /** What a runner is made for. */
 export interface RunnerKind {
-  readonly options: ProgramOptions
+  readonly options: HandlerOptions
   /** It can read TypeScript; in stock Deno all can. */
   readonly typed: boolean
 }
@@ -145,7 +145,7 @@ function own(name: string): string {
 
 function fill(
   text: string,
-  { outputBytes, limits }: ProgramOptions,
+  { outputBytes, limits }: HandlerOptions,
   source: ProgramSource | null,
 ): string {
   const values: Readonly<Record<string, () => string>> = {

@@ -207,6 +207,7 @@ Deno.test('resolveIsolateOptions fills in defaults, the router before its own', 
     coarseClockUs: 0,
     limits,
     group: null,
+    program: null,
   }
   assertEquals(resolveIsolateOptions('a.ts', true), own)
   assertEquals(resolveIsolateOptions('a.ts', {}, { timeoutMs: 5, memoryMb: 64 }), {

@@ -28,7 +28,7 @@ function toRoute(name: string): IsolatedRoute {
 
 async function keyOf(name: string, defaults = {}, readEnv = () => 'value'): Promise<string> {
   const { programs: [program] } = await planPrograms([toRoute(name)], { defaults, readEnv })
-  return baseKey(toBaseSpec(program))
+  return baseKey(toBaseSpec(program), program)
 }
 
 Deno.test('programs share a base if their runtimes start alike, and never over an environment', async () => {

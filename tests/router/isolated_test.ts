@@ -126,6 +126,7 @@ Deno.test('readExports lists methods and the default export', async () => {
     isolated: true,
     methods: ['GET', 'POST', 'PUT'],
     hasDefault: true,
+    hasProgram: false,
     names: ['isolated', 'POST', 'GET', 'other', 'PUT', 'default'],
   })
 })

@@ -32,27 +32,21 @@ const BOOT_MS = 60_000
 export const LOAD_CPU_MS = 5000
 /** Memory for a load and a warm-up beside that of a request: the garbage of a thousand requests lies there at once. */
 const LOADING_BYTES = 512 << 20
-/** Memory of each runtime itself beside that of a request. */
-const RUNTIME_BYTES = { deno: 64 << 20, core: 48 << 20 }
+/** Memory of each runtime itself beside that of a request; a native program may take as much to start as others do to load. */
+const RUNTIME_BYTES = { deno: 64 << 20, core: 48 << 20, native: 0 }
+/** Where a native program lies in its guest. */
+const NATIVE_PATH = '/program'
 
 /** A runtime before it has a program. `core` is there when that is the program's. */
 export function toBaseSpec(plan: Program, core?: CoreFiles): ProgramSpec {
-  const { env, options, runtime } = plan
+  const { env, options } = plan
   return {
-    ...core === undefined ? toDeno(plan) : toCore(plan, core),
+    ...toImage(plan, core),
     env,
-    files: [
-      { guest: BOOTSTRAP_PATH, bytes: new TextEncoder().encode(BOOTSTRAPS[options.runtime]) },
-      { guest: `/${RUNTIME_FILE}`, bytes: runtime.code },
-      ...core === undefined ? [] : [
-        { guest: SURFACE_PATH, bytes: core.surface },
-        { guest: LAYOUT_PATH, bytes: core.layout },
-      ],
-    ],
     reseed: needsReseed(options),
     clockUs: options.coarseClockUs,
     limits: {
-      memoryBytes: memoryBytes(options),
+      memoryBytes: memoryBytes(options) + (options.runtime === 'native' ? LOADING_BYTES : 0),
       outputBytes: 0, // no answer has a body
       logBytes: DEFAULT_LIMITS.logBytes,
       bootMs: BOOT_MS,
@@ -65,7 +59,25 @@ export function toBaseSpec(plan: Program, core?: CoreFiles): ProgramSpec {
   }
 }
 
-type Image = Pick<ProgramSpec, 'path' | 'args' | 'mounts' | 'libraries'>
+type Image = Pick<ProgramSpec, 'path' | 'args' | 'mounts' | 'libraries' | 'files'>
+
+function toImage(plan: Program, core: CoreFiles | undefined): Image {
+  const kind = plan.options.runtime
+  if (kind === 'native') return toNative(plan)
+  const files = [
+    { guest: BOOTSTRAP_PATH, bytes: new TextEncoder().encode(BOOTSTRAPS[kind]) },
+    { guest: `/${RUNTIME_FILE}`, bytes: plan.runtime.code },
+  ]
+  if (core === undefined) return { ...toDeno(plan), files }
+  const own = [{ guest: SURFACE_PATH, bytes: core.surface }, { guest: LAYOUT_PATH, bytes: core.layout }]
+  return { ...toCore(plan, core), files: [...files, ...own] }
+}
+
+/** A program that waits for requests by itself, as its bytes were when it was planned, with the libraries that it names. */
+function toNative({ bundle, executable }: Program): Image {
+  const files = [{ guest: NATIVE_PATH, bytes: bundle.code }]
+  return { path: NATIVE_PATH, args: ['program'], mounts: [], libraries: [executable!], files }
+}
 
 /** How a machine describes itself to loggers, without anything of the host: its name is `mayfly`. */
 const MACHINE_FACTS = '--allow-sys=hostname,osRelease,osUptime,loadavg,systemMemoryInfo,cpus,homedir,uid,gid'
@@ -107,7 +119,7 @@ export function toLoadSpec({ bundle, options }: Program, base: NativeProgram, se
       memoryBytes: options.memoryMb * (1 << 20),
       seed,
     }),
-    files: [{ guest: GUEST_PATH, bytes: bundle.code }],
+    files: options.runtime === 'native' ? [] : [{ guest: GUEST_PATH, bytes: bundle.code }],
     loading: {
       memoryBytes: memoryBytes(options) + LOADING_BYTES,
       requestBytes: options.memoryMb * (1 << 20),
@@ -138,8 +150,13 @@ function memoryBytes({ memoryMb, runtime }: Program['options']): number {
  * All that a base was started with: what it read of it cannot be changed afterwards, so only programs that agree in all of it share one.
  * Values of variables are part of it; a program without them never meets a base that has them.
  */
-export function baseKey({ path, args, env, mounts, clockUs, limits }: ProgramSpec): string {
-  return JSON.stringify([path, args, Object.entries(env ?? {}).sort(), mounts, clockUs, limits])
+export function baseKey(
+  { path, args, env, mounts, clockUs, limits }: ProgramSpec,
+  { executable, hash }: Pick<Program, 'executable' | 'hash'>,
+): string {
+  // The base of a native program is that program.
+  const own = executable === undefined ? null : hash
+  return JSON.stringify([path, args, Object.entries(env ?? {}).sort(), mounts, clockUs, limits, own])
 }
 
 interface Entry {
@@ -167,7 +184,7 @@ export class Bases {
   /** The base of a program. Rejects as {@link NativeProgram.boot} does; a boot that failed is tried again by the next caller. */
   async hold(plan: Program): Promise<HeldBase> {
     const spec = toBaseSpec(plan, plan.options.runtime === 'core' ? await this.#coreFiles() : undefined)
-    const key = baseKey(spec)
+    const key = baseKey(spec, plan)
     let entry = this.#entries.get(key)
     if (entry === undefined) {
       entry = { native: this.#boot(spec, key), holders: 0, bytes: 0 }

@@ -31,7 +31,8 @@ export async function explainLoad(
   plan: Program,
   error: unknown,
 ): Promise<unknown> {
-  if (!(error instanceof BootError) || error.entry !== null) return error
+  // Of a native program there is no text to look at.
+  if (!(error instanceof BootError) || error.entry !== null || plan.executable !== undefined) return error
   const cause = causeOf(error.message)
   if (cause === null) return error
   const stack = cause === 'exit' ? exitStack(plan, error.message) : await findLoop(library, base, plan)

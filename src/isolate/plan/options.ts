@@ -53,10 +53,18 @@ export interface IsolateLimits {
  */
 export type IsolateRuntime = 'deno' | 'core'
 
+/** What runs in a machine: one of the runtimes with handlers, or a program of its own. */
+export type ProgramRuntime = IsolateRuntime | 'native'
+
 /** Options of an isolated route, written as literals: `export const isolated = { timeoutMs: 500 }`. */
 export interface IsolateOptions {
   /** Default `deno`, or that of the router. */
   readonly runtime?: IsolateRuntime | undefined
+  /**
+   * A Linux program in place of handlers, by its path from the file: `./hello`. It answers what is asked at the file's pattern and below
+   * it, by the frames of `mayfly.h`. Then `runtime`, `bindings`, `outbound` and `group` say nothing.
+   */
+  readonly program?: string | undefined
   /** Milliseconds that a request may run. Default 1000, or that of the router. */
   readonly timeoutMs?: number | undefined
   /** Milliseconds that a request may have a CPU, whatever else the host does meanwhile. Default: no limit but `timeoutMs`. */
@@ -93,11 +101,13 @@ export interface IsolateOptions {
   readonly group?: string | undefined
 }
 
-/** Options with their defaults; `cpuMs` is 0 for no limit, `group` null for a file by itself. */
+/** Options with their defaults; `cpuMs` is 0 for no limit, `group` null for a file by itself, `program` null for handlers. */
 export type ResolvedIsolateOptions = Readonly<
-  AllSet<Omit<IsolateOptions, 'limits' | 'group'>> & {
+  AllSet<Omit<IsolateOptions, 'runtime' | 'limits' | 'group' | 'program'>> & {
+    runtime: ProgramRuntime
     limits: Readonly<AllSet<IsolateLimits>>
     group: string | null
+    program: string | null
   }
 >
 
@@ -142,6 +152,9 @@ const MAX_WARMUP = 100_000
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 const BINDING = /^[A-Za-z_$][\w$]{0,127}$/
 const GROUP = /^[\w-]{1,64}$/
+const PROGRAM = /^\.\.?\/[^\0]+$/
+/** What is of handlers, and not of a program in their place. */
+const OF_HANDLERS = ['runtime', 'bindings', 'outbound', 'group'] as const
 
 /** What the limits must be. */
 export const LIMIT_RULES: OptionRules<IsolateLimits> = {
@@ -187,6 +200,10 @@ const RULES: OptionRules<IsolateOptions> = {
     explain: explainWarmup,
   },
   ephemeral: flag(),
+  program: rule(
+    "the path of a Linux program from the file, as './hello'",
+    (value) => typeof value === 'string' && PROGRAM.test(value),
+  ),
   env: rule(
     'an array of names of environment variables, and none that configures Deno itself',
     (value) => Array.isArray(value) && value.every(isName),
@@ -220,6 +237,7 @@ export function resolveIsolateOptions(
   if (!isObject(options)) throw optionError(attempt, 'isolated', options, 'true or an object of options')
   throwFaults(attempt, findFaults(options, RULES, 'isolated.'))
   const given: IsolateOptions = options
+  checkProgram(attempt, given)
   const { env, may, bindings, ...others } = withDefaults(given, {
     ...withDefaults(defaults, ROUTER_DEFAULTS),
     outputBytes: OUTPUT_DEFAULT,
@@ -232,12 +250,22 @@ export function resolveIsolateOptions(
   })
   return {
     ...others,
+    runtime: given.program === undefined ? others.runtime : 'native',
+    program: given.program ?? null,
     group: given.group ?? null,
     env: [...new Set(env)].sort(),
     bindings: [...new Set(bindings)].sort(),
     may: [...new Set(may.map((grant) => grant.toLowerCase()))].sort(),
     limits: withDefaults(given.limits ?? {}, withDefaults(defaults.limits ?? {}, DEFAULT_LIMITS)),
   }
+}
+
+/** Refuses what says something of handlers where a program takes their place. */
+function checkProgram(attempt: string, given: IsolateOptions): void {
+  if (given.program === undefined) return
+  const name = OF_HANDLERS.find((name) => given[name] !== undefined && given[name] !== false)
+  if (name === undefined) return
+  throw optionError(attempt, `isolated.${name}`, given[name], 'nothing beside isolated.program')
 }
 
 /** The first option in which two files differ that cannot share a program so; null where they can. Warm-up is each file's own. */

@@ -1,6 +1,7 @@
 /** Programs: what a virtual machine boots. Each isolated file is one by itself, or all files of a group are. */
 import { pooledMap } from '@std/async'
 import { dirname } from '@std/path'
+import { readExecutable } from './executable.ts'
 import {
   type Bundle,
   type BundleHandler,
@@ -15,6 +16,7 @@ import { DENO_ARGUMENTS, DENO_ENVIRONMENT, V8_FLAGS } from './native_tables.ts'
 import {
   findDifference,
   type IsolateDefaults,
+  type IsolateRuntime,
   type ResolvedIsolateOptions,
   resolveIsolateOptions,
 } from './options.ts'
@@ -53,6 +55,9 @@ export interface ProgramHandler {
 /** The options that the routes of a program share. */
 export type ProgramOptions = Omit<ResolvedIsolateOptions, 'warmup'>
 
+/** Those of a program with handlers. */
+export type HandlerOptions = ProgramOptions & { readonly runtime: IsolateRuntime }
+
 /** A program, ready to be booted. Equal hashes: equal programs, there is nothing to swap. */
 export interface Program {
   /** Hex digits of SHA-256 over all that the guest sees: code, arguments, environment. */
@@ -67,6 +72,8 @@ export interface Program {
   readonly bundle: Bundle
   /** What the bundle imports from beside it, as {@link RUNTIME_FILE}: the same for all programs. */
   readonly runtime: Bundle
+  /** Path on the host of the program that runs in place of a runtime; its bytes are the bundle's. */
+  readonly executable?: string | undefined
   /** Arguments of the runtime behind its own name; the last is the path of the bundle in the guest. */
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
@@ -254,21 +261,14 @@ async function toProgram(
     warmup.push(...planWarmup(route.file, route.pattern, targets, options.warmup, hints))
     probes.push(...planProbes(route.file, route.pattern, targets, options.warmup, hints))
   }
-  const bundle = await bundleProgram({
-    root: routesDir,
-    files: members.map(({ route }) => route.path),
-    handlers: listed,
-    outputBytes: options.outputBytes,
-    logBytes: options.limits.logBytes,
-    runtime: options.runtime,
-    reach: toReach(members[0]!.route.file, options, reach),
-  })
-  const runtime = await bundleRuntime(options.runtime)
-  const args = guestArguments(options, GUEST_PATH)
   const env = guestEnvironment(options, readEnv)
+  const { bundle, runtime, args, executable } = options.runtime === 'native'
+    ? await toNative(members[0]!, routesDir)
+    : await toBundled(members, listed, options.runtime, routesDir, reach)
   const hash = await digest(bundle.code, JSON.stringify([args, env, members.map((member) => member.options)]))
   const stacks = createStackMapper({ [PROGRAM_FILE]: bundle.map, [RUNTIME_FILE]: runtime.map })
   return {
+    executable,
     hash,
     id: hash.slice(0, 12),
     options,
@@ -282,6 +282,38 @@ async function toProgram(
     probes,
     stacks,
   }
+}
+
+/** What a machine starts with. */
+type Parts = Pick<Program, 'bundle' | 'runtime' | 'args' | 'executable'>
+
+async function toBundled(
+  members: readonly Member[],
+  handlers: readonly BundleHandler[],
+  kind: IsolateRuntime,
+  root: string,
+  reach: ReachNames | undefined,
+): Promise<Parts> {
+  const { route, options } = members[0]!
+  const bundle = await bundleProgram({
+    root,
+    files: members.map(({ route }) => route.path),
+    handlers,
+    outputBytes: options.outputBytes,
+    logBytes: options.limits.logBytes,
+    runtime: kind,
+    reach: toReach(route.file, options, reach),
+  })
+  const args = guestArguments(options, GUEST_PATH)
+  return { bundle, runtime: await bundleRuntime(kind), args, executable: undefined }
+}
+
+/** A program that brings its own runtime: nothing is bundled. */
+async function toNative({ route, options }: Member, root: string): Promise<Parts> {
+  const { path, code } = await readExecutable(route, options.program!, root)
+  const bundle = { code, map: '', inputs: [path, route.path], missing: [] }
+  const runtime = { code: new Uint8Array(0), map: '', inputs: [], missing: [] }
+  return { bundle, runtime, args: [], executable: path }
 }
 
 /** What handlers may ask of the host: of what the router gives that which their file names. */
@@ -324,9 +356,10 @@ function toTargets({ methods, mount }: IsolatedRoute, first: number): WarmupTarg
 
 /**
  * Arguments for deno: no permission but the named variables and `NODE_ENV`, nothing fetched, nothing read beside the bundle. The core
- * runtime has no way to any of it.
+ * runtime has no way to any of it, and a native program is told nothing.
  */
 export function guestArguments({ env, runtime }: ProgramOptions, bundlePath: string): string[] {
+  if (runtime === 'native') return []
   if (runtime === 'core') return [SURFACE_PATH, bundlePath]
   return [
     ...DENO_ARGUMENTS,

@@ -13,6 +13,8 @@ export interface StaticExports {
   readonly methods: readonly Method[]
   /** There is a default export. */
   readonly hasDefault: boolean
+  /** `isolated` names a program that answers in place of handlers. */
+  readonly hasProgram: boolean
   /** All exports by name. */
   readonly names: readonly string[]
 }
@@ -41,6 +43,7 @@ export async function readExports(path: string, source: string): Promise<StaticE
     isolated: names.includes('isolated') && !isFalse(exports, code),
     methods: names.filter(isMethod).sort(),
     hasDefault: names.includes('default'),
+    hasProgram: namesProgram(exports, code),
     names,
   }
 }
@@ -51,6 +54,17 @@ async function parse(path: string, source: string): Promise<ModuleTree> {
   } catch (error) {
     if (!(error instanceof ModuleSyntaxError)) throw error
     throw new SourceError(error.message, { file: path, ...error.position }, error.cause)
+  }
+}
+
+function namesProgram({ names, constants }: ModuleExports, code: string): boolean {
+  const value = constants.get(names.get('isolated') ?? '')
+  try {
+    return Object(value === undefined ? undefined : evaluateLiteral(value, code)).program !== undefined
+  } catch (error) {
+    // Whoever reads the options says what is wrong with them.
+    if (error instanceof LiteralError) return false
+    throw error
   }
 }
 

@@ -51,9 +51,17 @@ export async function loadRouteModule(file: string, path: string): Promise<Route
       throw failure(file, error)
     })
     if (exports.isolated) {
-      const { methods, hasDefault, names } = exports
+      const { methods, hasDefault, hasProgram, names } = exports
+      if (hasProgram && (hasDefault || methods.length > 0)) {
+        const other = methods[0] ?? 'default'
+        throw new RouteLoadError(
+          file,
+          `it exports ${other} beside isolated.program, wanted one of them: the program answers in place of handlers`,
+          { place: placeOfName(source, path, other) },
+        )
+      }
       const notes = names.filter((name) => name !== HOOK).map(noteOf).filter((note) => note !== null)
-      return { methods, handlers: {}, mount: hasDefault, fetch: null, isolated: true, notes }
+      return { methods, handlers: {}, mount: hasDefault || hasProgram, fetch: null, isolated: true, notes }
     }
   }
   const namespace = await importModule(file, path)

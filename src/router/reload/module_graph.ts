@@ -249,14 +249,15 @@ async function scan(graph: ModuleGraph, path: string, node: ModuleNode): Promise
   }
 }
 
-/** What a module imports, and the file that an isolated route names for its warm-up, which is read as imports are. */
+/** What a module imports, and the files that an isolated route names for its warm-up and as its program, which are read as imports are. */
 async function readImports(path: string, source: string): Promise<string[]> {
-  if (!/\b(?:import|from|warmup)\b/.test(source)) return []
+  if (!/\b(?:import|from|warmup|program)\b/.test(source)) return []
   const { program, code } = await parseModule(path, source, { everyImport: true })
   const { names, constants } = listExports(program)
   const isolated = constants.get(names.get('isolated') ?? '')
-  const { warmup } = Object(isolated === undefined ? undefined : tryLiteral(isolated, code))
-  return [...listImports(program), ...typeof warmup === 'string' ? [warmup] : []]
+  const options = Object(isolated === undefined ? undefined : tryLiteral(isolated, code))
+  const files = [options.warmup, options.program].filter((path) => typeof path === 'string')
+  return [...listImports(program), ...files]
 }
 
 /** A specifier as a URL; bare ones by the import map of the process. */

@@ -35,6 +35,7 @@ pub fn library_mounts(program: &Path) -> Vec<Mount> {
             .interpreter
             .as_deref()
             .and_then(|i| str::from_utf8(i).ok())
+            .filter(|i| is_loader(i))
         {
             found.insert(interpreter.to_owned());
             found.insert("/etc/ld.so.cache".to_owned());
@@ -54,6 +55,15 @@ pub fn library_mounts(program: &Path) -> Vec<Mount> {
         .filter(|p| Path::new(p).is_file())
         .map(|p| Mount::same(p))
         .collect()
+}
+
+/// Whether a path may be that of a dynamic loader: a program must not have any file of the host mounted by its name.
+fn is_loader(path: &str) -> bool {
+    let Some((folder, name)) = path.rsplit_once('/') else {
+        return false;
+    };
+    let plain = folder.starts_with('/') && folder.split('/').all(|part| part != "..");
+    plain && name.starts_with("ld") && name.contains(".so")
 }
 
 /// The names in the dynamic section (DT_NEEDED), with every offset checked.
@@ -113,6 +123,48 @@ mod tests {
         let headers = elf::parse(&fs::read(&exe).unwrap()).unwrap();
         let libc = mounts.iter().any(|m| m.guest.ends_with("/libc.so.6"));
         assert_eq!(libc, headers.interpreter.is_some(), "{mounts:?}");
+    }
+
+    #[test]
+    fn an_interpreter_is_a_loader_by_its_name() {
+        for loader in [
+            "/lib64/ld-linux-x86-64.so.2",
+            "/lib/ld-musl-x86_64.so.1",
+            "/nix/store/a/lib/ld-linux.so.2",
+        ] {
+            assert!(is_loader(loader), "{loader}");
+        }
+        for other in [
+            "/etc/shadow",
+            "ld.so",
+            "/home/a/../b/ld.so",
+            "/usr/bin/true",
+            "/lib/libc.so.6",
+            "",
+        ] {
+            assert!(!is_loader(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_program_that_names_another_file_as_its_interpreter_does_not_get_it() {
+        let exe = fs::read(std::env::current_exe().unwrap()).unwrap();
+        let headers = elf::parse(&exe).unwrap();
+        let Some(interpreter) = headers.interpreter.clone() else {
+            return;
+        };
+        let at = exe
+            .windows(interpreter.len())
+            .position(|w| w == interpreter)
+            .unwrap();
+        let mut forged = exe;
+        let name = b"/etc/passwd\0";
+        forged[at..at + name.len()].copy_from_slice(name);
+        let path = std::env::temp_dir().join(format!("mayfly-forged-{}", std::process::id()));
+        fs::write(&path, &forged).unwrap();
+        let mounts = library_mounts(&path);
+        fs::remove_file(&path).unwrap();
+        assert!(mounts.iter().all(|m| m.guest != "/etc/passwd"), "{mounts:?}");
     }
 
     #[test]
