@@ -97,6 +97,13 @@ testWith(
       const { outcomes, forks, held, refused } = pool.statistics()
       assertEquals([outcomes, held, refused], [{ answered: 7 }, 0, 0])
       assertEquals(forks, 2)
+      // Later than an hour from now, and now.
+      pool.dropIdle(3_600_000)
+      await pool.submit(program, ask('count'), SLOW)
+      assertEquals(pool.statistics().forks, 2)
+      pool.dropIdle(0)
+      assertEquals(told(await pool.submit(program, ask('count'), SLOW)), '1')
+      assertEquals(pool.statistics().forks, 3)
     }),
 )
 

@@ -10,6 +10,7 @@ const IN_CORE: Readonly<Record<string, Wanted>> = {
   node_exit: [500, 'about:blank'],
   abort: [500, 'about:blank'],
   stdout: [500, 'about:blank'],
+  title: [500, 'about:blank'],
 }
 
 /** Deeds that nothing in the runtime core can do: `close` and `write` of descriptors are not within its reach. */
@@ -52,6 +53,7 @@ function suite({ runtime, test, site }: Suite): void {
     console: 'done',
     stdout: 'done',
     debugger: 'done',
+    title: 'done',
     late: 'answered',
     reject_elsewhere: 'done',
   }

@@ -204,6 +204,12 @@ exports! {
         Ok(0)
     }
 
+    /// Makes every worker drop the machines that no request came for in so many milliseconds, but for those that hold a program's state.
+    fn mayfly_pool_drop_idle(pool: i32, least_ms: u32) {
+        POOLS.get(pool)?.pool().drop_idle(u64::from(least_ms) * 1_000_000);
+        Ok(0)
+    }
+
     /// Makes every worker drop its machine of a program, unless somebody else holds it. Its last request must be done: a later one forks it
     /// anew.
     fn mayfly_pool_retire(pool: i32, program: i32) {

@@ -51,6 +51,12 @@ impl Pool {
         self.shared.queue.order(&Order::Retire(program));
     }
 
+    /// Makes every worker drop the machines that no request came for in so many nanoseconds; those that hold a program's state stay.
+    /// Later requests fork their programs anew.
+    pub fn drop_idle(&self, least_ns: u64) {
+        self.shared.queue.order(&Order::DropIdle(least_ns));
+    }
+
     /// Adds a request, or gives it back with the reason.
     pub fn submit(&self, job: Job) -> Result<(), (Job, Refused)> {
         let result = self.shared.queue.submit(

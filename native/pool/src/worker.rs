@@ -29,6 +29,10 @@ const IDLE_MAX: usize = 64;
 struct Machine<'a> {
     _listed: Listed<'a>,
     instance: Instance,
+    /// It holds what requests left for the next ones.
+    kept: bool,
+    /// Since when it waits, by the host's clock.
+    idle_since: u64,
 }
 
 /// A program's machines that wait for a request: the one that served last is the last.
@@ -106,6 +110,7 @@ pub(crate) fn work(shared: &Shared, index: usize) {
                 // A failure shows again, with its reason, when a request needs the machine.
                 let _ = worker.prepare(&program);
             }
+            Work::Order(Order::DropIdle(least)) => worker.drop_idle(least),
         }
     }
 }
@@ -138,7 +143,12 @@ impl<'a> Worker<'a> {
     fn fork(&mut self, program: &Arc<Program>) -> mayfly_vmm::Result<Box<Machine<'a>>> {
         let mut instance = Instance::new(program)?;
         let _listed = self.slot.resources.list(instance.host_resources());
-        let mut machine = Box::new(Machine { _listed, instance });
+        let mut machine = Box::new(Machine {
+            _listed,
+            instance,
+            kept: false,
+            idle_since: 0,
+        });
         scheduler().pause();
         machine.instance.rehearse(&mut self.alarm)?;
         self.shared.stats().forks += 1;
@@ -155,11 +165,21 @@ impl<'a> Worker<'a> {
     }
 
     /// Keeps a clean machine for the next request, unless its program was retired or has enough of them.
-    fn put_back(&mut self, program: u64, machine: Box<Machine<'a>>) {
+    fn put_back(&mut self, program: u64, mut machine: Box<Machine<'a>>) {
+        machine.idle_since = monotonic_ns();
         if let Some(idle) = self.machines.get_mut(&program)
             && idle.machines.len() < IDLE_MAX
         {
             idle.machines.push(machine);
+        }
+    }
+
+    /// Drops the machines that have waited for so many nanoseconds at least, but for what holds a program's state.
+    fn drop_idle(&mut self, least: u64) {
+        let now = monotonic_ns();
+        for idle in self.machines.values_mut() {
+            idle.machines
+                .retain(|machine| machine.kept || now.saturating_sub(machine.idle_since) < least);
         }
     }
 
@@ -260,6 +280,7 @@ impl<'a> Worker<'a> {
             &mut self.alarm,
         );
         machine.instance.rest();
+        machine.kept = task.keep;
         if usable {
             return self.put_back(task.program.id(), machine);
         }

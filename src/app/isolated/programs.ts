@@ -1,5 +1,6 @@
 /** The programs of isolated routes, in the machines that run them: they follow the route table, one program by one. */
 import { emit, wants } from '../../events/bus.ts'
+import { toFailureLine } from './failure_line.ts'
 import {
   closeIsolation,
   fileOf,
@@ -221,7 +222,7 @@ function fail(app: App, isolation: Isolation, { file, pattern }: IsolatedRoute, 
   const ran = [...isolation.handlers.values()].some(runs)
   const kind = ran ? 'reload:error' : 'route:error'
   if (wants(app.bus, kind)) emit(app.bus, kind, { file, pattern, error })
-  else console.error(`mayfly: ${error.message}`)
+  else console.error(`mayfly: ${toFailureLine(file, error, app.project)}`)
   const { line } = noteNews(app.faults, error, app.project)
   if (ran) app.liveReload?.faults.set(file, line)
 }

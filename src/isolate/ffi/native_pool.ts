@@ -20,6 +20,7 @@ import type { Completion, Denial, SubmitOptions } from '../machines/completion.t
 import type { HostChannel, HostMessage } from '../machines/host_channel.ts'
 import { DEFAULT_PARKED, type ParkedLimits } from '../machines/machines.ts'
 import type { NativeProgram } from './native_program.ts'
+import { IDLE_MS, lookForIdle } from './idle_machines.ts'
 import { PendingResets } from './pending_resets.ts'
 import type { PoolStatistics } from './pool_statistics.ts'
 import type { NativeSymbols } from './symbols.ts'
@@ -101,6 +102,7 @@ export class NativePool {
   readonly #pending: (Pending | undefined)[] = []
   readonly #busyPoll: BusyPoll
   readonly #resets: PendingResets
+  readonly #endLooks: () => void
   #outstanding = 0
   #drain: Promise<void> | null = null
   #closing: Promise<void> | null = null
@@ -138,6 +140,7 @@ export class NativePool {
       (records, most) => library.check(this.#symbols.mayfly_resets(this.#handle, records, most)),
       (error) => this.#break(error),
     )
+    this.#endLooks = lookForIdle(() => this.dropIdle(IDLE_MS))
   }
 
   /** Requests that were submitted and are not settled. */
@@ -161,6 +164,12 @@ export class NativePool {
   prepare(program: NativeProgram): void {
     this.#checkOpen()
     this.#library.check(this.#symbols.mayfly_pool_prepare(this.#handle, program.handle))
+  }
+
+  /** Makes every worker drop the machines that no request came for in so many milliseconds, but for those that hold a program's state. */
+  dropIdle(leastMs: number): void {
+    if (this.#broken !== null || this.#closing !== null) return
+    this.#library.check(this.#symbols.mayfly_pool_drop_idle(this.#handle, leastMs))
   }
 
   /**
@@ -286,6 +295,7 @@ export class NativePool {
 
   /** Refuses further requests, waits for those under way, which their deadlines bound, and ends the threads. */
   close(): Promise<void> {
+    this.#endLooks()
     return this.#closing ??= this.#close()
   }
 

@@ -124,6 +124,13 @@ export const SYMBOLS = {
     ],
     result: 'i32',
   },
+  mayfly_pool_drop_idle: {
+    parameters: [
+      'i32', // i32: pool
+      'u32', // u32: least_ms
+    ],
+    result: 'i32',
+  },
   mayfly_pool_retire: {
     parameters: [
       'i32', // i32: pool

@@ -15,6 +15,8 @@ use crate::worker::stats::PoolStats;
 pub(crate) enum Order {
     Prepare(Arc<Program>),
     Retire(u64),
+    /// Machines that have waited for so many nanoseconds go.
+    DropIdle(u64),
 }
 
 /// A job and when it came.

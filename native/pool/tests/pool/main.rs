@@ -26,14 +26,17 @@ fn guest(linkage: &str) -> Option<String> {
     built.then(|| compiled("pool", linkage))
 }
 
+/// A program that all tests share.
 fn program() -> Option<Arc<Program>> {
-    static PROGRAM: OnceLock<Arc<Program>> = OnceLock::new();
+    static PROGRAM: OnceLock<Option<Arc<Program>>> = OnceLock::new();
+    PROGRAM.get_or_init(another_program).clone()
+}
+
+fn another_program() -> Option<Arc<Program>> {
     let (host, path) = (host()?, guest("-static")?);
-    let boot = || {
-        let mut warm = vec![frame("warm", b""); 3];
-        Arc::new(Program::boot(&host, &spec(&path), &mut |_| warm.pop().map(WarmupRequest::new)).unwrap())
-    };
-    Some(PROGRAM.get_or_init(boot).clone())
+    let mut warm = vec![frame("warm", b""); 3];
+    let booted = Program::boot(&host, &spec(&path), &mut |_| warm.pop().map(WarmupRequest::new));
+    Some(Arc::new(booted.unwrap()))
 }
 
 #[test]
@@ -333,4 +336,32 @@ fn retired_programs_leave_no_machine() {
     pool.submit(job(&program, 4, "count")).unwrap();
     fetch_all(&pool, 1);
     assert_eq!(pool.stats().forks, 4);
+}
+
+#[test]
+fn machines_that_nobody_asks_go_and_those_with_state_stay() {
+    let (Some(program), Some(stateful)) = (program(), another_program()) else {
+        return;
+    };
+    let pool = Pool::start(1, 10).unwrap();
+    let run = |id: u64, program: &Arc<Program>, keep: bool| {
+        let job = Job {
+            keep,
+            ..job(program, id, "count")
+        };
+        pool.submit(job).unwrap();
+        text(&fetch_all(&pool, 1)[0].outcome)
+    };
+    let counts = [run(1, &program, false), run(2, &stateful, true)];
+    assert_eq!(counts, ["1", "1"]);
+    // They have not waited for an hour.
+    pool.drop_idle(3600 * 1_000_000_000);
+    assert_eq!((run(3, &program, false), pool.stats().forks), ("1".to_owned(), 2));
+    pool.drop_idle(0);
+    let after = [run(4, &program, false), run(5, &stateful, true)];
+    assert_eq!((after, pool.stats().forks), (["1".to_owned(), "2".to_owned()], 3));
+    // Who takes its state back is as any other.
+    assert_eq!(run(6, &stateful, false), "3");
+    pool.drop_idle(0);
+    assert_eq!((run(7, &stateful, true), pool.stats().forks), ("1".to_owned(), 4));
 }

@@ -140,6 +140,11 @@ const DEEDS: Readonly<Record<string, Deed>> = {
     void new Promise(() => {})
     return ctx.send.text('answered')
   },
+  title: () => {
+    const process = (globalThis as unknown as { process: { title: string } }).process
+    process.title = 'a title that is longer than all arguments together '.repeat(1000)
+    return process.title.length > 50_000 ? 'done' : process.title
+  },
   debugger: () => {
     // deno-lint-ignore no-debugger
     debugger
