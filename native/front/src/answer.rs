@@ -58,15 +58,15 @@ enum At {
     End,
 }
 
-/// An answer that was read.
+/// The head of an answer.
 #[derive(Debug)]
-pub struct Answer {
+pub struct Head {
     /// Its status.
     pub status: StatusCode,
     /// Its fields, but those that are about the connection.
     pub fields: HeaderMap,
-    /// Its body.
-    pub body: Vec<u8>,
+    /// The length of its body in bytes, where it is known.
+    pub length: Option<u64>,
 }
 
 /// Reads an answer piece by piece.
@@ -77,8 +77,7 @@ pub struct Reader {
     at: At,
     /// Bytes of a head or a line that is not whole.
     pending: Vec<u8>,
-    status: StatusCode,
-    fields: HeaderMap,
+    head: Option<Head>,
     body: Vec<u8>,
 }
 
@@ -91,8 +90,7 @@ impl Reader {
             keeps_body,
             at: At::Head,
             pending: Vec::new(),
-            status: StatusCode::OK,
-            fields: HeaderMap::new(),
+            head: None,
             body: Vec::new(),
         }
     }
@@ -160,17 +158,23 @@ impl Reader {
         }
     }
 
-    /// The whole answer, when its connection has ended too or its end was seen.
+    /// The head, once, when it was read.
+    pub fn take_head(&mut self) -> Option<Head> {
+        self.head.take()
+    }
+
+    /// What was read of the body since it was taken.
+    pub fn take_body(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.body)
+    }
+
+    /// Checks that the answer is whole, when its connection has ended.
     ///
     /// # Errors
     /// It ends too early.
-    pub fn finish(self) -> Result<Answer, Malformed> {
+    pub fn finish(&self) -> Result<(), Malformed> {
         match self.at {
-            At::End | At::Close => Ok(Answer {
-                status: self.status,
-                fields: self.fields,
-                body: self.body,
-            }),
+            At::End | At::Close => Ok(()),
             At::Head => Err(Malformed("it ends within its head")),
             _ => Err(Malformed("it ends within its body")),
         }
@@ -231,8 +235,15 @@ impl Reader {
             };
         }
         self.at = self.body_of(status, &found)?;
-        self.status = status;
-        self.fields = without_connection(found, self.to_head || status == StatusCode::NOT_MODIFIED);
+        self.head = Some(Head {
+            status,
+            fields: without_connection(found, self.to_head || status == StatusCode::NOT_MODIFIED),
+            length: match self.at {
+                At::Length(length) => Some(length),
+                At::End => Some(0),
+                _ => None,
+            },
+        });
         Ok(Some(behind))
     }
 
@@ -296,6 +307,12 @@ fn without_connection(mut fields: HeaderMap, keeps_length: bool) -> HeaderMap {
 mod tests {
     use super::*;
 
+    struct Answer {
+        status: StatusCode,
+        fields: HeaderMap,
+        body: Vec<u8>,
+    }
+
     /// Reads an answer in pieces of a length, and ends.
     fn read(bytes: &[u8], to_head: bool, piece: usize) -> Result<(Answer, bool), Malformed> {
         let mut reader = Reader::new(to_head, true);
@@ -303,7 +320,20 @@ mod tests {
         for piece in bytes.chunks(piece) {
             whole = reader.read(piece)? == Progress::Whole;
         }
-        reader.finish().map(|answer| (answer, whole))
+        reader.finish()?;
+        let head = reader.take_head().unwrap();
+        let answer = Answer {
+            status: head.status,
+            fields: head.fields,
+            body: reader.take_body(),
+        };
+        assert!(
+            !whole
+                || head
+                    .length
+                    .is_none_or(|length| length == answer.body.len() as u64)
+        );
+        Ok((answer, whole))
     }
 
     #[test]

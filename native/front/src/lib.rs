@@ -5,10 +5,12 @@
 //!        <──────────────── hyper ──────────────── server <── answer: read as a guest's bytes are, bounded ──┘
 //! ```
 //! The front's own HTTP is what clients meet: framing, keep-alive, limits and times are hyper's. The guest sees one well-formed request on
-//! a fresh connection, and what it answers is parsed, bounded and framed anew.
+//! a fresh connection, and what it answers is parsed, bounded and framed anew, as it comes ([`way`]).
 
 pub mod answer;
+pub mod body;
 pub mod machines;
 pub mod problem;
 pub mod request;
 pub mod server;
+pub mod way;

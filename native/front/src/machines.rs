@@ -1,4 +1,4 @@
-//! From a request's bytes to its completion: a pool of machines, asked from asynchronous code.
+//! From a request's bytes to its answer, piece by piece: a pool of machines, asked from asynchronous code.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use mayfly_pool::{Completion, Job, Pool, PoolStats, Program, Refused};
-use tokio::sync::oneshot;
+use mayfly_pool::{Channel, Completion, Job, Parking, Pool, PoolStats, Program, Refused};
+use tokio::sync::{Notify, oneshot};
 
 /// Completions that are fetched at once.
 const FETCHED: usize = 64;
@@ -38,19 +38,28 @@ struct Shared {
     program: Arc<Program>,
     running: Running,
     next: AtomicU64,
-    waiting: Mutex<HashMap<u64, oneshot::Sender<Completion>>>,
+    waiting: Mutex<HashMap<u64, Waiting>>,
     /// No request comes any more.
     closing: AtomicBool,
 }
 
+/// Who waits for a request's answer.
+#[derive(Debug)]
+struct Waiting {
+    /// There is a piece of it, or room for more of the request.
+    told: Arc<Notify>,
+    done: oneshot::Sender<Completion>,
+}
+
 impl Shared {
-    fn waiting(&self) -> MutexGuard<'_, HashMap<u64, oneshot::Sender<Completion>>> {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<u64, Waiting>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Machines {
-    /// Starts as many workers as `threads`, each with a machine of its own; at most `queue` requests wait.
+    /// Starts as many workers as `threads`, each with a machine of its own; at most `queue` requests wait, or are
+    /// under way.
     ///
     /// # Errors
     /// No thread could be started.
@@ -59,6 +68,11 @@ impl Machines {
             true => Pool::start_early(threads, queue)?,
             false => Pool::start(threads, queue)?,
         };
+        let most = queue + threads;
+        pool.limit_parking(Parking {
+            each: most,
+            all: most,
+        });
         let program = Arc::new(program);
         pool.prepare(&program);
         let shared = Arc::new(Shared {
@@ -79,11 +93,11 @@ impl Machines {
         })
     }
 
-    /// Runs a request.
+    /// Begins a request. It is `whole`, or more of it is sent later.
     ///
     /// # Errors
     /// As many wait as may, or the machines are closed.
-    pub async fn run(&self, request: Vec<u8>) -> Result<Completion, Refused> {
+    pub fn ask(&self, request: Vec<u8>, whole: bool) -> Result<Asked, Refused> {
         let Shared {
             pool,
             program,
@@ -92,8 +106,17 @@ impl Machines {
             ..
         } = &*self.shared;
         let id = next.fetch_add(1, Ordering::Relaxed);
-        let (tell, told) = oneshot::channel();
-        self.shared.waiting().insert(id, tell);
+        let channel = Arc::new(Channel::default());
+        if whole {
+            pool.finish(id, &channel);
+        }
+        let (tell, done) = oneshot::channel();
+        let told = Arc::new(Notify::new());
+        let waiting = Waiting {
+            told: told.clone(),
+            done: tell,
+        };
+        self.shared.waiting().insert(id, waiting);
         let job = Job {
             id,
             program: program.clone(),
@@ -102,21 +125,100 @@ impl Machines {
             timeout_ns: running.timeout_ns,
             keep: !running.ephemeral,
             check: running.checks,
-            channel: None,
+            channel: Some(channel.clone()),
             weight: 1,
         };
         if let Err((_, why)) = pool.submit(job) {
             self.shared.waiting().remove(&id);
             return Err(why);
         }
-        // A sender goes without a word only when the machines close.
-        told.await.map_err(|_| Refused::Closed)
+        Ok(Asked {
+            shared: self.shared.clone(),
+            id,
+            channel,
+            told,
+            done,
+            completion: None,
+            ended: false,
+        })
     }
 
     /// Counts since the start.
     #[must_use]
     pub fn stats(&self) -> PoolStats {
         self.shared.pool.stats()
+    }
+}
+
+/// What becomes of a request.
+#[derive(Debug)]
+pub enum Told {
+    /// The next bytes of its answer.
+    Piece(Vec<u8>),
+    /// There may be room for more of the request.
+    Room,
+    /// Its end, with the last bytes of its answer.
+    Done(Box<Completion>),
+}
+
+/// A request under way. One that is dropped before its end is called off.
+#[derive(Debug)]
+pub struct Asked {
+    shared: Arc<Shared>,
+    id: u64,
+    channel: Arc<Channel>,
+    told: Arc<Notify>,
+    done: oneshot::Receiver<Completion>,
+    /// It came, and a piece goes before it.
+    completion: Option<Completion>,
+    ended: bool,
+}
+
+impl Asked {
+    /// Sends more of the request; false without room, of which [`Told::Room`] tells.
+    #[must_use]
+    pub fn send(&self, bytes: &[u8]) -> bool {
+        self.shared.pool.send(self.id, &self.channel, bytes)
+    }
+
+    /// All of the request was sent.
+    pub fn finish(&self) {
+        self.shared.pool.finish(self.id, &self.channel);
+    }
+
+    /// What comes next. May be dropped while it waits.
+    ///
+    /// # Errors
+    /// The machines are closed.
+    pub async fn next(&mut self) -> Result<Told, Refused> {
+        if self.completion.is_none() {
+            tokio::select! {
+                biased;
+                () = self.told.notified() => {}
+                // A sender goes without a word only when the machines close.
+                done = &mut self.done => self.completion = Some(done.map_err(|_| Refused::Closed)?),
+            }
+        }
+        // What was said before the end goes before it.
+        let bytes = self.shared.pool.receive(self.id, &self.channel);
+        if !bytes.is_empty() {
+            return Ok(Told::Piece(bytes));
+        }
+        Ok(match self.completion.take() {
+            None => Told::Room,
+            Some(completion) => {
+                self.ended = true;
+                Told::Done(Box::new(completion))
+            }
+        })
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        if !self.ended && self.shared.waiting().remove(&self.id).is_some() {
+            self.shared.pool.call_off(self.id, &self.channel);
+        }
     }
 }
 
@@ -131,16 +233,24 @@ impl Drop for Machines {
     }
 }
 
-/// Hands completions to who waits for them, until the pool is closed and empty.
+/// Hands completions, and word of pieces, to who waits for them, until the pool is closed and empty.
 fn fetch(shared: &Shared) {
-    let (mut completions, mut resets) = (Vec::new(), Vec::new());
+    let (mut said, mut completions, mut resets) = (Vec::new(), Vec::new(), Vec::new());
     loop {
-        let count = shared.pool.fetch(&mut completions, FETCHED, FETCH_WAIT);
+        let count = shared
+            .pool
+            .fetch_told(&mut said, &mut completions, FETCHED, FETCH_WAIT);
+        for id in said.drain(..) {
+            let told = shared.waiting().get(&id).map(|waiting| waiting.told.clone());
+            if let Some(told) = told {
+                told.notify_one();
+            }
+        }
         for completion in completions.drain(..) {
-            let tell = shared.waiting().remove(&completion.id);
-            if let Some(tell) = tell {
+            let waiting = shared.waiting().remove(&completion.id);
+            if let Some(waiting) = waiting {
                 // Who asked may be gone.
-                drop(tell.send(completion));
+                drop(waiting.done.send(completion));
             }
         }
         while shared.pool.take_resets(&mut resets, FETCHED) > 0 {

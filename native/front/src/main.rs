@@ -9,7 +9,7 @@ use std::sync::Arc;
 use clap::Parser;
 use mayfly_front::answer::Http;
 use mayfly_front::machines::{Machines, Running};
-use mayfly_front::server::{ClientLimits, Front, Listen, serve};
+use mayfly_front::server::{ClientLimits, Front, Listen, UPLOADS_SHARE, serve};
 use mayfly_pool::{Mount, Program, Serving, Spec};
 use mayfly_vmm::Host;
 use options::{Arguments, Command, Run, Serve};
@@ -17,7 +17,7 @@ use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 /// An error for the person at the command line.
 type Failure = Box<dyn std::error::Error>;
@@ -62,6 +62,7 @@ fn run(options: &Serve) -> Result<(), Failure> {
             body_bytes: options.max_body << 20,
             patience: options.patience(),
         },
+        uploads: Arc::new(Semaphore::new((options.queue / UPLOADS_SHARE).max(1))),
         tls,
         tells_log: !options.quiet,
     });
@@ -197,5 +198,6 @@ fn serving(options: &Serve) -> Serving {
         protocol: Arc::new(Http),
         warmup: paths.iter().cycle().take(options.warmup).map(request).collect(),
         timeout_ns: seconds(options.max_request_time),
+        stream_ns: seconds(options.max_stream_time),
     }
 }

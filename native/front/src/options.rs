@@ -63,19 +63,22 @@ pub struct Serve {
     /// Seconds that a request may take.
     #[arg(long, default_value_t = 8.0, value_name = "SECONDS", value_parser = some_time)]
     pub max_request_time: f64,
+    /// Seconds that a request may take whose answer is sent as it comes, or whose body comes slowly.
+    #[arg(long, default_value_t = 300.0, value_name = "SECONDS", value_parser = some_time)]
+    pub max_stream_time: f64,
     /// Memory of a machine in MiB.
     #[arg(long, default_value_t = 2048, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=65_536))]
     pub max_main_memory: u64,
     /// Longest body of a request in MiB.
-    #[arg(long, default_value_t = 8, value_name = "MIB", value_parser = up_to(1024))]
-    pub max_body: usize,
+    #[arg(long, default_value_t = 8, value_name = "MIB", value_parser = clap::value_parser!(u64).range(..=1 << 20))]
+    pub max_body: u64,
     /// Longest answer in MiB.
-    #[arg(long, default_value_t = 16, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, default_value_t = 1024, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=4095))]
     pub max_answer: u32,
     /// Connections of clients at a time.
     #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = up_to(1_000_000))]
     pub connections: usize,
-    /// Requests that may wait for a machine.
+    /// Requests that may wait for a machine, or have one that waits for them.
     #[arg(long, default_value_t = 1024, value_name = "N", value_parser = up_to(1_000_000))]
     pub queue: usize,
     /// Seconds that a client has for the head of a request, for its body, and for a TLS handshake.

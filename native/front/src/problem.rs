@@ -1,21 +1,21 @@
 //! Answers of the front's own: problem documents (RFC 9457).
 
-use bytes::Bytes;
-use http_body_util::Full;
 use hyper::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use hyper::{Response, StatusCode};
 use mayfly_pool::Outcome;
 
+use crate::body::Body;
+
 /// An answer of the front's own.
 #[must_use]
-pub fn problem(status: StatusCode, detail: &str) -> Response<Full<Bytes>> {
+pub fn problem(status: StatusCode, detail: &str) -> Response<Body> {
     let document = serde_json::json!({
         "type": "about:blank",
         "title": status.canonical_reason().unwrap_or("Error"),
         "status": status.as_u16(),
         "detail": detail,
     });
-    let mut response = Response::new(Full::new(Bytes::from(document.to_string())));
+    let mut response = Response::new(Body::from(document.to_string().into_bytes()));
     *response.status_mut() = status;
     let kind = HeaderValue::from_static("application/problem+json");
     response.headers_mut().insert(CONTENT_TYPE, kind);

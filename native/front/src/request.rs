@@ -37,9 +37,30 @@ pub struct Client {
     pub secure: bool,
 }
 
-/// The bytes of the request, or `None` for a method that is for proxies.
+/// How the guest is told where a body ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// By its length in bytes.
+    Length(u64),
+    /// By chunks ([`chunk`], [`LAST_CHUNK`]).
+    Chunks,
+}
+
+/// Behind the last chunk of a body.
+pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
+
+/// Writes a piece of a body as a chunk; none is the end and not written.
+pub fn chunk(piece: &[u8], to: &mut Vec<u8>) {
+    if !piece.is_empty() {
+        to.extend_from_slice(format!("{:x}\r\n", piece.len()).as_bytes());
+        to.extend_from_slice(piece);
+        to.extend_from_slice(b"\r\n");
+    }
+}
+
+/// The bytes of the request with the beginning of its body, or `None` for a method that is for proxies.
 #[must_use]
-pub fn to_bytes(parts: &Parts, body: &[u8], client: Client) -> Option<Vec<u8>> {
+pub fn to_bytes(parts: &Parts, body: &[u8], framing: Framing, client: Client) -> Option<Vec<u8>> {
     if parts.method == Method::CONNECT {
         return None;
     }
@@ -80,12 +101,17 @@ pub fn to_bytes(parts: &Parts, body: &[u8], client: Client) -> Option<Vec<u8>> {
         Method::TRACE,
         Method::DELETE,
     ];
-    if !body.is_empty() || !asks_for_none.contains(&parts.method) {
-        field("content-length", body.len().to_string().as_bytes());
+    match framing {
+        Framing::Length(0) if asks_for_none.contains(&parts.method) => {}
+        Framing::Length(length) => field("content-length", length.to_string().as_bytes()),
+        Framing::Chunks => field("transfer-encoding", b"chunked"),
     }
     field("connection", b"close");
     bytes.extend_from_slice(b"\r\n");
-    bytes.extend_from_slice(body);
+    match framing {
+        Framing::Length(_) => bytes.extend_from_slice(body),
+        Framing::Chunks => chunk(body, &mut bytes),
+    }
     Some(bytes)
 }
 
@@ -109,7 +135,8 @@ mod tests {
             secure: true,
         };
         let (parts, ()) = request.into_parts();
-        to_bytes(&parts, body.as_bytes(), client).map(|bytes| String::from_utf8(bytes).unwrap())
+        let framing = Framing::Length(body.len() as u64);
+        to_bytes(&parts, body.as_bytes(), framing, client).map(|bytes| String::from_utf8(bytes).unwrap())
     }
 
     #[test]
@@ -129,6 +156,21 @@ mod tests {
             "POST /a?b=c HTTP/1.1\r\nhost: example.org\r\naccept: */*\r\nx-forwarded-for: 192.0.2.7\r\n\
              x-forwarded-proto: https\r\ncontent-length: 5\r\nconnection: close\r\n\r\nhello"
         );
+    }
+
+    #[test]
+    fn a_body_of_unknown_length_goes_in_chunks() {
+        let (parts, ()) = Request::post("/").body(()).unwrap().into_parts();
+        let client = Client {
+            address: None,
+            secure: false,
+        };
+        let mut bytes = to_bytes(&parts, b"0123456789ab", Framing::Chunks, client).unwrap();
+        chunk(b"", &mut bytes);
+        bytes.extend_from_slice(LAST_CHUNK);
+        let text = String::from_utf8(bytes).unwrap();
+        assert!(text.contains("transfer-encoding: chunked\r\n") && !text.contains("content-length"));
+        assert!(text.ends_with("\r\n\r\nc\r\n0123456789ab\r\n0\r\n\r\n"), "{text}");
     }
 
     #[test]

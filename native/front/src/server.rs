@@ -9,15 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use bytes::Bytes;
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
-use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
-use mayfly_pool::{Outcome, Refused};
 use rustls::ServerConfig;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::{TcpListener, UnixListener};
@@ -25,10 +20,9 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
-use crate::answer::Reader;
 use crate::machines::Machines;
-use crate::problem::{of_outcome, problem};
-use crate::request::{Client, to_bytes};
+use crate::request::Client;
+use crate::way::answer;
 
 /// Connections that wait for `accept`.
 const BACKLOG: i32 = 1024;
@@ -36,6 +30,8 @@ const BACKLOG: i32 = 1024;
 const STREAMS_MAX: u32 = 128;
 /// Time for connections to end after the server was told to.
 const DRAIN: Duration = Duration::from_secs(10);
+/// Most requests at a time whose bodies come while their machines wait, of those that may be under way.
+pub const UPLOADS_SHARE: usize = 2;
 /// Rest after `accept` failed, as it does without descriptors.
 const ACCEPT_REST: Duration = Duration::from_millis(20);
 
@@ -72,7 +68,7 @@ pub struct ClientLimits {
     /// Connections at a time, of all threads together.
     pub connections: usize,
     /// Bytes of a request's body.
-    pub body_bytes: usize,
+    pub body_bytes: u64,
     /// Time for the head of a request, for its body, and for a TLS handshake.
     pub patience: Duration,
 }
@@ -84,6 +80,8 @@ pub struct Front {
     pub machines: Machines,
     /// Bounds on clients.
     pub limits: ClientLimits,
+    /// Places for requests whose bodies come while their machines wait.
+    pub uploads: Arc<Semaphore>,
     /// TLS, if any.
     pub tls: Option<Arc<ServerConfig>>,
     /// Whether what the program prints is told on the standard error.
@@ -294,65 +292,6 @@ where
         // A client that breaks off is its own business.
         _ = watcher.watch(connection.into_owned()) => {}
         () = silent => {}
-    }
-}
-
-/// Answers one request.
-async fn answer(front: &Front, request: Request<Incoming>, client: Client) -> Response<Full<Bytes>> {
-    let (parts, body) = request.into_parts();
-    let collected = timeout(
-        front.limits.patience,
-        Limited::new(body, front.limits.body_bytes).collect(),
-    )
-    .await;
-    let body = match collected {
-        Ok(Ok(body)) => body.to_bytes(),
-        Ok(Err(e)) if e.is::<LengthLimitError>() => {
-            return problem(StatusCode::PAYLOAD_TOO_LARGE, "The request's body is too long");
-        }
-        Ok(Err(_)) => return problem(StatusCode::BAD_REQUEST, "The request's body is malformed"),
-        Err(_) => return problem(StatusCode::REQUEST_TIMEOUT, "The request's body took too long"),
-    };
-    let Some(bytes) = to_bytes(&parts, &body, client) else {
-        return problem(StatusCode::NOT_IMPLEMENTED, "CONNECT is for proxies");
-    };
-    let completion = match front.machines.run(bytes).await {
-        Ok(completion) => completion,
-        Err(Refused::Full) => return problem(StatusCode::SERVICE_UNAVAILABLE, "Too many requests wait"),
-        Err(Refused::Closed) => return problem(StatusCode::SERVICE_UNAVAILABLE, "The server ends"),
-    };
-    if front.tells_log && !completion.traces.log.is_empty() {
-        eprint!("{}", String::from_utf8_lossy(&completion.traces.log));
-    }
-    let Outcome::Answered(bytes) = &completion.outcome else {
-        let (status, detail) = of_outcome(&completion.outcome);
-        eprintln!(
-            "mayfly: {} {}: {}",
-            parts.method,
-            parts.uri.path(),
-            completion.outcome
-        );
-        return problem(status, detail);
-    };
-    let mut reader = Reader::new(parts.method == Method::HEAD, true);
-    let answer = reader.read(bytes).and_then(|_| reader.finish());
-    match answer {
-        Ok(answer) => {
-            let mut response = Response::new(Full::new(Bytes::from(answer.body)));
-            *response.status_mut() = answer.status;
-            *response.headers_mut() = answer.fields;
-            response
-        }
-        Err(why) => {
-            eprintln!(
-                "mayfly: {} {}: the program's answer: {}",
-                parts.method,
-                parts.uri.path(),
-                why.0
-            );
-            let (status, detail) = of_outcome(&completion.outcome);
-            problem(status, detail)
-        }
     }
 }
 

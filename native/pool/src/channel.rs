@@ -5,6 +5,8 @@
 //! guest: read(0)  <- Channel::take <- inbox <- Pool::say  <- host
 //! ```
 
+mod bytes;
+
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mayfly_wire::{HEAD_BYTES, Kind, MESSAGE_LIMITS, Progress, progress};
@@ -32,6 +34,7 @@ struct State {
     deaf: bool,
     ended: bool,
     called_off: bool,
+    bytes: bytes::State,
 }
 
 /// Whether the host said something.
@@ -122,7 +125,7 @@ impl Channel {
     pub(crate) fn park(&self, deaf: bool) -> bool {
         let mut state = self.lock();
         state.deaf = deaf;
-        state.called_off || (!deaf && !state.inbox.is_empty())
+        state.called_off || state.has_room_again() || (!deaf && state.has_news())
     }
 
     /// The request has ended: nothing can be said any more. What the guest said stays to be heard.

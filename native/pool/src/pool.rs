@@ -75,14 +75,36 @@ impl Pool {
 
     /// Gives a request with a channel a message of the host, a whole frame; false when it has ended or its inbox is full.
     pub fn say(&self, id: u64, channel: &Channel, message: &[u8]) -> bool {
-        match channel.say(message) {
-            Said::Refused => false,
-            Said::Kept => true,
-            Said::Wakes => {
-                self.shared.queue.go_on(id);
-                true
-            }
+        self.wake(id, channel.say(message))
+    }
+
+    /// Gives a request to a program that serves a piece of its bytes; false when there is no room: it says so, as by an answer, when
+    /// there is, or when it has ended.
+    pub fn send(&self, id: u64, channel: &Channel, bytes: &[u8]) -> bool {
+        let said = channel.say_bytes(bytes);
+        self.wake(id, said)
+    }
+
+    /// All bytes of a request to a program that serves were given.
+    pub fn finish(&self, id: u64, channel: &Channel) {
+        let said = channel.finish();
+        self.wake(id, said);
+    }
+
+    fn wake(&self, id: u64, said: Said) -> bool {
+        if said == Said::Wakes {
+            self.shared.queue.go_on(id);
         }
+        said != Said::Refused
+    }
+
+    /// Takes what a program that serves has answered so far, beyond what was taken. What is left comes with the completion.
+    pub fn receive(&self, id: u64, channel: &Channel) -> Vec<u8> {
+        let (bytes, parked) = channel.hear_bytes();
+        if parked {
+            self.shared.queue.go_on(id);
+        }
+        bytes
     }
 
     /// Ends a request with a channel, soon: at once if it is parked, and at its next stop otherwise.

@@ -1,6 +1,7 @@
 //! A program that was booted, warmed and snapshotted.
 
 pub(crate) mod booting;
+pub(crate) mod exchange;
 pub(crate) mod guest;
 pub(crate) mod inspect;
 pub(crate) mod instance;

@@ -33,7 +33,8 @@ static void serve(int from) {
             char *length = strstr(request, "content-length: ");
             wanted = end + 4 - request + (length && length < end ? strtoul(length + 16, NULL, 10) : 0);
         }
-        if (end && have >= wanted) break;
+        // What sums its body up reads it by itself.
+        if (end && (have >= wanted || strstr(request, "/sum") || strstr(request, "/raw"))) break;
     }
     if (!end) return;
     char *path = strchr(request, ' ') + 1, text[64];
@@ -74,6 +75,46 @@ static void serve(int from) {
         write(from, "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nless", 44);
     } else if (!strncmp(path, "/split", 6)) {
         write(from, "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil", 84);
+    } else if (!strncmp(path, "/stream", 7)) {
+        static const char begin[] = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-type: text/event-stream\r\n\r\n6\r\nfirst\n\r\n";
+        write(from, begin, sizeof begin - 1);
+        sleep(3600);
+    } else if (!strncmp(path, "/drip", 5)) {
+        write(from, "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", 47);
+        for (int i = 0; i < 5; i++) {
+            write(from, text, snprintf(text, sizeof text, "7\r\ndrip %d\n\r\n", i));
+            usleep(5000);
+        }
+        write(from, "0\r\n\r\n", 5);
+    } else if (!strncmp(path, "/flood", 6)) {
+        static char zeros[65536];
+        write(from, "HTTP/1.1 200 OK\r\ncontent-length: 67108864\r\n\r\n", 45);
+        for (size_t left = 64 << 20; left > 0;) {
+            ssize_t wrote = write(from, zeros, left < sizeof zeros ? left : sizeof zeros);
+            if (wrote <= 0) return;
+            left -= wrote;
+        }
+    } else if (!strncmp(path, "/sum", 4)) {
+        unsigned sum = 0;
+        size_t got = have - (end + 4 - request), length = wanted - (end + 4 - request);
+        for (size_t i = 0; i < got; i++) sum += (unsigned char)end[4 + i];
+        for (size_t all = got; all < length;) {
+            ssize_t more = read(from, request, sizeof request);
+            if (more <= 0) return;
+            for (ssize_t i = 0; i < more; i++) sum += (unsigned char)request[i];
+            all += more;
+        }
+        answer(from, "200 OK", text, snprintf(text, sizeof text, "%zu %u", length, sum));
+    } else if (!strncmp(path, "/raw", 4)) {
+        size_t got = have - (end + 4 - request);
+        while (strncmp(request + have - 5, "0\r\n\r\n", 5)) {
+            memmove(request, request + have - 5, 5);
+            ssize_t more = read(from, request + 5, sizeof request - 5);
+            if (more <= 0) return;
+            have = more + 5;
+            got += more;
+        }
+        answer(from, "200 OK", text, snprintf(text, sizeof text, "%zu", got));
     } else if (!strncmp(path, "/nothing", 8)) {
     } else {
         answer(from, "404 Not Found", "", 0);

@@ -60,6 +60,11 @@ impl Kernel {
         self.in_flight = in_flight;
     }
 
+    /// From now on waits of the request take real time: somebody follows its answer as it comes, or sends more.
+    pub fn pace(&mut self) {
+        (self.in_flight, self.said) = (true, true);
+    }
+
     /// Moves the bytes on fd 1 to the log: what a server prints is told with its request.
     pub fn log_output(&mut self) {
         let bytes = self.files.stdio.take_output();

@@ -9,9 +9,10 @@ use mayfly_wire::{FrameError, Kind};
 
 use crate::channel::Channel;
 use crate::outcome::{Outcome, RequestStats};
+use crate::program::exchange::{Exchange, Step, Talk, exchange};
 use crate::program::guest::Guest;
 use crate::program::running::Running;
-use crate::program::serve::{Settled, exchange, settle};
+use crate::program::serve::{Settled, settle};
 use crate::program::{Program, begin_request};
 use crate::sched::scheduler;
 use crate::wait::deadlines::Deadlines;
@@ -26,6 +27,8 @@ const TRIMMED: u64 = 2 << 20;
 pub struct Instance {
     pub(crate) program: Arc<Program>,
     pub(crate) running: Running,
+    /// The request under way that has a channel, of a program that serves.
+    exchange: Option<Exchange>,
 }
 
 /// What a request left beside its outcome and its times.
@@ -44,6 +47,9 @@ pub struct Traces {
 pub(crate) struct Course {
     /// By [`monotonic_ns`].
     pub deadline: u64,
+    /// When it began, and how long it may run without a stop.
+    began: u64,
+    timeout_ns: u64,
     /// Nanoseconds that it may still have a CPU, if it is bounded.
     cpu_left: Option<u64>,
     pub run_ns: u64,
@@ -84,6 +90,7 @@ impl Instance {
         Ok(Instance {
             program: program.clone(),
             running: Running::new(guest, program.fresh_kernel()),
+            exchange: None,
         })
     }
 
@@ -109,7 +116,7 @@ impl Instance {
         let deadlines = Deadlines::with_cpu(deadline, self.program.cpu_ns);
         if let Some(service) = &self.program.service {
             let clock = self.program.clock;
-            return exchange(&mut self.running, service, clock, &frame, alarm, deadlines);
+            return exchange(&mut self.running, service, clock, frame, alarm, deadlines);
         }
         let action = begin_request(&mut self.running, self.program.clock, frame, false)?;
         let event = self.running.run(action, alarm, deadlines);
@@ -140,6 +147,8 @@ impl Instance {
         let now = monotonic_ns();
         let mut course = Course {
             deadline: now.saturating_add(timeout_ns),
+            began: now,
+            timeout_ns,
             cpu_left: self.program.cpu_ns,
             run_ns: 0,
             exits: self.exits(),
@@ -149,6 +158,11 @@ impl Instance {
             said: 0,
         };
         (self.running.channel, self.running.heard) = (Some(channel.clone()), 0);
+        self.running.hears = self.program.service.is_none();
+        if !self.running.hears {
+            let reached = self.connect(frame, alarm, Talk { channel, tell }, &mut course);
+            return (course, reached);
+        }
         let reached = match begin_request(&mut self.running, self.program.clock, frame, true) {
             Ok(action) => self.run_on(action, alarm, channel, &mut course, tell),
             Err(e) => Reached::End(Err(e)),
@@ -172,9 +186,84 @@ impl Instance {
         if now >= course.deadline {
             return Reached::End(Ok(Outcome::Timeout));
         }
+        if let Some(exchange) = self.exchange.take() {
+            let action = exchange.resume(&mut self.running);
+            return self.converse(exchange, action, alarm, Talk { channel, tell }, course);
+        }
         self.running.hear();
         let action = self.running.kernel.run(&mut self.running.guest);
         self.run_on(action, alarm, channel, course, tell)
+    }
+
+    /// Begins a request with a channel to a program that serves.
+    fn connect(
+        &mut self,
+        mut request: Vec<u8>,
+        alarm: &mut Alarm,
+        talk: Talk,
+        course: &mut Course,
+    ) -> Reached {
+        if talk.channel.is_called_off() {
+            return Reached::End(Ok(Outcome::CalledOff));
+        }
+        let Some(service) = self.program.service.clone() else {
+            return Reached::End(Ok(Outcome::Failed("the program serves nothing".into())));
+        };
+        let taken = talk.channel.take_bytes();
+        request.extend_from_slice(&taken.bytes);
+        if taken.tell {
+            (talk.tell)();
+        }
+        let clock = self.program.clock;
+        match Exchange::begin(&mut self.running, &service, clock, request, taken.whole) {
+            Ok(Ok((exchange, action))) => self.converse(exchange, action, alarm, talk, course),
+            Ok(Err(outcome)) => Reached::End(Ok(outcome)),
+            Err(e) => Reached::End(Err(e)),
+        }
+    }
+
+    /// Runs a request of a program that serves until it ends or waits.
+    fn converse(
+        &mut self,
+        mut exchange: Exchange,
+        action: Action,
+        alarm: &mut Alarm,
+        talk: Talk,
+        course: &mut Course,
+    ) -> Reached {
+        let program = self.program.clone();
+        let Some(service) = &program.service else {
+            return Reached::End(Ok(Outcome::Failed("the program serves nothing".into())));
+        };
+        talk.channel.resume();
+        let begin = monotonic_ns();
+        // One that talks may go on for longer, but may not keep its worker.
+        let wall = course.deadline.min(begin.saturating_add(course.timeout_ns));
+        let deadlines = Deadlines::with_cpu(wall, course.cpu_left);
+        let step = exchange.advance(&mut self.running, service, action, alarm, deadlines, Some(talk));
+        course.cpu_left = deadlines.cpu.map(|at| at.saturating_sub(thread_cpu_ns()));
+        let now = monotonic_ns();
+        course.run_ns += now.saturating_sub(begin);
+        let end = match step {
+            Ok(Step::Waits { wait, deaf }) => {
+                if exchange.is_answered() || !exchange.is_whole() {
+                    course.deadline = course.began.saturating_add(service.stream_ns);
+                }
+                course.parks += 1;
+                course.parked_at = now;
+                let wake = wait.map_or(u64::MAX, |wait| now.saturating_add(wait));
+                self.exchange = Some(exchange);
+                return Reached::Waits {
+                    wake: wake.min(course.deadline),
+                    deaf,
+                };
+            }
+            Ok(Step::End(outcome)) => Ok(outcome),
+            Err(Error::OutOfMemory { .. }) => Ok(Outcome::OutOfMemory),
+            Err(e) => Err(e),
+        };
+        exchange.close(&mut self.running);
+        Reached::End(end)
     }
 
     fn run_on(
@@ -341,6 +430,9 @@ impl Instance {
     /// The same of a request with a channel that has ended.
     pub(crate) fn ran(&mut self, outcome: mayfly_vmm::Result<Outcome>, course: &Course) -> Ran {
         self.running.channel = None;
+        if let Some(exchange) = self.exchange.take() {
+            exchange.close(&mut self.running);
+        }
         Ran {
             outcome,
             traces: self.take_traces(),

@@ -44,6 +44,8 @@ pub struct Running {
     pub(crate) slice: TimeSlice,
     /// What the request under way and the host say to each other.
     pub(crate) channel: Option<Arc<Channel>>,
+    /// Its messages go through fd 0 and fd 1.
+    pub(crate) hears: bool,
     /// Messages of the host that it was given.
     pub(crate) heard: u64,
 }
@@ -111,6 +113,7 @@ impl Running {
             seedings: 0,
             slice: TimeSlice::default(),
             channel: None,
+            hears: true,
             heard: 0,
         }
     }
@@ -172,7 +175,11 @@ impl Running {
 
     /// Gives the program what the host said, once it has read all that it was given before; true when there was something.
     pub(crate) fn hear(&mut self) -> bool {
-        let Some(channel) = self.channel.as_ref().filter(|_| self.kernel.unread() == 0) else {
+        let Some(channel) = self
+            .channel
+            .as_ref()
+            .filter(|_| self.hears && self.kernel.unread() == 0)
+        else {
             return false;
         };
         let Some((messages, count)) = channel.take() else {

@@ -4,20 +4,16 @@
 //! boot ── listens and waits ──> warm-up by requests ──> snapshot
 //! fork ── connect, bytes in ──> accept, read, write ──> bytes out, whole by the protocol or by the end of the connection ──> reset
 //! ```
-//! Nothing is bound on the host for it.
+//! Nothing is bound on the host for it. [`exchange`](super::exchange) is the way of one request.
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
 use mayfly_linux::action::Action;
-use mayfly_linux::fs::files::HostEnd;
 use mayfly_linux::net::address::Address;
-use mayfly_vmm::{Alarm, Error, monotonic_ns};
+use mayfly_vmm::{Alarm, monotonic_ns};
 
-use crate::clock::ClockSource;
-use crate::outcome::Outcome;
 use crate::program::running::Running;
-use crate::program::to_request;
 use crate::wait::deadlines::Deadlines;
 use crate::wait::event::Event;
 
@@ -33,7 +29,7 @@ pub trait Protocol: Debug + Send + Sync {
 }
 
 /// Looks at an answer as it comes. The bytes are the guest's: anything may be among them.
-pub trait Watch {
+pub trait Watch: Debug {
     /// Takes the next bytes of the answer; true when it is whole.
     fn more(&mut self, bytes: &[u8]) -> bool;
 }
@@ -47,6 +43,8 @@ pub struct Service {
     pub protocol: Arc<dyn Protocol>,
     /// Most bytes of an answer.
     pub answer_bytes: usize,
+    /// Nanoseconds that a request may take whose answer is followed as it comes, or whose body is.
+    pub stream_ns: u64,
 }
 
 impl Service {
@@ -57,97 +55,6 @@ impl Service {
             wanted => name.port() == wanted,
         });
         fitting.next().cloned()
-    }
-}
-
-/// Runs one request to its answer or its end. The connection is closed afterwards; the program has not seen that yet.
-pub(crate) fn exchange(
-    running: &mut Running,
-    service: &Service,
-    clock: ClockSource,
-    request: &[u8],
-    alarm: &mut Alarm,
-    deadlines: Deadlines,
-) -> mayfly_vmm::Result<Outcome> {
-    let end = match running.kernel.host_connect(&service.to) {
-        Ok(end) => end,
-        Err(errno) => return Ok(Outcome::Misbehaved(format!("takes no connection: {errno:?}"))),
-    };
-    let outcome = talk(running, service, clock, end, request, alarm, deadlines);
-    running.kernel.host_close(end);
-    running.kernel.set_in_flight(false);
-    match outcome {
-        Err(Error::OutOfMemory { .. }) => Ok(Outcome::OutOfMemory),
-        other => other,
-    }
-}
-
-fn talk(
-    running: &mut Running,
-    service: &Service,
-    clock: ClockSource,
-    end: HostEnd,
-    request: &[u8],
-    alarm: &mut Alarm,
-    deadlines: Deadlines,
-) -> mayfly_vmm::Result<Outcome> {
-    let mut watch = service.protocol.watch(request);
-    let mut answer = Vec::new();
-    let mut left = &request[running.kernel.host_send(end, request)..];
-    let begin = to_request(clock, Vec::new(), false)?;
-    // Until it has the whole request, its waits take real time: it waits for us.
-    let mut action = match left.is_empty() {
-        true => running.kernel.begin_request(&mut running.guest, begin),
-        false => running.kernel.begin_load(&mut running.guest, begin),
-    };
-    loop {
-        // One that asks for the host again and again is in the machine too briefly to be stopped there.
-        let event = match deadlines.passed() {
-            Some(event) => event,
-            None => running.run(action, alarm, deadlines)?,
-        };
-        let wanted = match event {
-            Event::Deadline => return Ok(Outcome::Timeout),
-            Event::CpuDeadline => return Ok(Outcome::CpuOver),
-            Event::CalledOff => return Ok(Outcome::CalledOff),
-            Event::Action(wanted) => wanted,
-        };
-        let bytes = running.kernel.host_receive(end);
-        if answer.len() + bytes.len() > service.answer_bytes {
-            return Ok(Outcome::OutputOver);
-        }
-        answer.extend_from_slice(&bytes);
-        if watch.more(&bytes) {
-            return Ok(Outcome::Answered(answer));
-        }
-        if running.kernel.host_ended(end) {
-            return Ok(match answer.is_empty() {
-                true => Outcome::Misbehaved("closed the connection without an answer".into()),
-                false => Outcome::Answered(answer),
-            });
-        }
-        action = match wanted {
-            Action::Resume | Action::Connection | Action::Frame | Action::Said => Action::Resume,
-            Action::Output => {
-                running.kernel.log_output();
-                Action::Resume
-            }
-            Action::Idle { wait } => {
-                let sent = running.kernel.host_send(end, left);
-                let had = !left.is_empty();
-                left = &left[sent..];
-                running.kernel.set_in_flight(left.is_empty());
-                match wait {
-                    _ if sent > 0 || !bytes.is_empty() => running.kernel.run(&mut running.guest),
-                    // It does not read what it was sent.
-                    Some(wait) if had => running.kernel.pass(&mut running.guest, wait),
-                    Some(_) => running.kernel.run(&mut running.guest),
-                    None => return Ok(Outcome::Stuck),
-                }
-            }
-            Action::Wait { .. } | Action::Deadlock => return Ok(Outcome::Stuck),
-            Action::Stop(stop) => return Ok(stop.into()),
-        };
     }
 }
 

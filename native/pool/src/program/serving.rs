@@ -10,8 +10,9 @@ use crate::clock::ClockSource;
 use crate::confined::{ResourceLists, on_vm_thread};
 use crate::outcome::Outcome;
 use crate::program::booting::Booting;
+use crate::program::exchange::exchange;
 use crate::program::running::Running;
-use crate::program::serve::{Protocol, Service, Settled, exchange, in_ns, settle};
+use crate::program::serve::{Protocol, Service, Settled, in_ns, settle};
 use crate::program::{BootReport, Program};
 use crate::spec::{BootError, Spec};
 
@@ -26,6 +27,8 @@ pub struct Serving {
     pub warmup: Vec<Vec<u8>>,
     /// Time that each of them may take, in nanoseconds.
     pub timeout_ns: u64,
+    /// Time that a request may take whose answer is followed as it comes, or whose body is.
+    pub stream_ns: u64,
 }
 
 impl Program {
@@ -63,6 +66,7 @@ fn boot_here(
         to,
         protocol: serving.protocol.clone(),
         answer_bytes: spec.limits.output_bytes as usize,
+        stream_ns: serving.stream_ns,
     };
     let booted = monotonic_ns();
     let mut report = BootReport {
@@ -97,7 +101,7 @@ impl Booting {
             &mut self.running,
             service,
             self.clock,
-            request,
+            request.to_vec(),
             &mut self.alarm,
             deadlines,
         )?;

@@ -1,0 +1,316 @@
+//! The way of one request: its body to the program, the answer to the client, both as they come.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::body::{Body as _, Incoming};
+use hyper::http::request::Parts;
+use hyper::{Method, Request, Response, StatusCode};
+use mayfly_pool::{Completion, Outcome, Refused};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::answer::{Head, Malformed, Reader};
+use crate::body::{Body, BrokenOff};
+use crate::machines::{Asked, Told};
+use crate::problem::{of_outcome, problem};
+use crate::request::{Client, Framing, LAST_CHUNK, chunk, to_bytes};
+use crate::server::Front;
+
+/// Bytes of a body that come before a machine is asked: who is slow with less holds none.
+const AHEAD: usize = 64 << 10;
+/// Pieces of an answer that wait for the client.
+const PIECES: usize = 2;
+
+/// An answer of the front's own, in place of the program's.
+type Problem = (StatusCode, &'static str);
+
+const BODY_TOO_LONG: Problem = (StatusCode::PAYLOAD_TOO_LARGE, "The request's body is too long");
+const BODY_MALFORMED: Problem = (StatusCode::BAD_REQUEST, "The request's body is malformed");
+const BODY_TOO_SLOW: Problem = (StatusCode::REQUEST_TIMEOUT, "The request's body took too long");
+const TOO_MANY: Problem = (StatusCode::SERVICE_UNAVAILABLE, "Too many requests wait");
+const ENDS: Problem = (StatusCode::SERVICE_UNAVAILABLE, "The server ends");
+const BAD_ANSWER: Problem = (StatusCode::BAD_GATEWAY, "The program's answer is no answer");
+
+/// Answers one request.
+pub async fn answer(front: &Arc<Front>, request: Request<Incoming>, client: Client) -> Response<Body> {
+    match respond(front, request, client).await {
+        Ok(response) => response,
+        Err((status, detail)) => problem(status, detail),
+    }
+}
+
+async fn respond(
+    front: &Arc<Front>,
+    request: Request<Incoming>,
+    client: Client,
+) -> Result<Response<Body>, Problem> {
+    let (parts, body) = request.into_parts();
+    let length = body.size_hint().exact();
+    let mut upload = Upload {
+        body,
+        left: front.limits.body_bytes,
+        framing: Framing::Chunks,
+        place: None,
+    };
+    if length.is_some_and(|length| length > upload.left) {
+        return Err(BODY_TOO_LONG);
+    }
+    let patience = Instant::now() + front.limits.patience;
+    let mut ahead = Vec::new();
+    let mut whole = false;
+    while ahead.len() < AHEAD && !whole {
+        let piece = timeout_at(patience, upload.next()).await;
+        match piece.map_err(|_| BODY_TOO_SLOW)?? {
+            Some(piece) => ahead.extend_from_slice(&piece),
+            None => whole = true,
+        }
+    }
+    let length = if whole { Some(ahead.len() as u64) } else { length };
+    upload.framing = length.map_or(Framing::Chunks, Framing::Length);
+    let bytes = to_bytes(&parts, &ahead, upload.framing, client)
+        .ok_or((StatusCode::NOT_IMPLEMENTED, "CONNECT is for proxies"))?;
+    drop(ahead);
+    if !whole {
+        let place = timeout_at(patience, front.uploads.clone().acquire_owned()).await;
+        upload.place = Some(place.map_err(|_| TOO_MANY)?.map_err(|_| ENDS)?);
+    }
+    let asked = front.machines.ask(bytes, whole).map_err(refusal)?;
+    let mut way = Way {
+        reader: Reader::new(parts.method == Method::HEAD, true),
+        front: front.clone(),
+        asked,
+        parts,
+    };
+    let told = match whole {
+        true => match way.asked.next().await.map_err(refusal)? {
+            Told::Done(completion) => return way.end(*completion),
+            told => Some(told),
+        },
+        false => None,
+    };
+    // Its answer comes in pieces, or its body is to go there still.
+    let (tell, head) = oneshot::channel();
+    tokio::spawn(way.follow(told, (!whole).then_some(upload), tell));
+    head.await.map_err(|_| ENDS)?
+}
+
+fn refusal(why: Refused) -> Problem {
+    match why {
+        Refused::Full => TOO_MANY,
+        Refused::Closed => ENDS,
+    }
+}
+
+/// A body on its way.
+struct Upload {
+    body: Incoming,
+    /// Bytes that may still come.
+    left: u64,
+    framing: Framing,
+    /// Among those whose bodies come while their machines wait.
+    place: Option<OwnedSemaphorePermit>,
+}
+
+impl Upload {
+    /// The next piece of it; `None` at its end.
+    async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
+        loop {
+            let Some(frame) = self.body.frame().await else {
+                return Ok(None);
+            };
+            // Trailers are not for the guest.
+            if let Ok(piece) = frame.map_err(|_| BODY_MALFORMED)?.into_data() {
+                self.left = self.left.checked_sub(piece.len() as u64).ok_or(BODY_TOO_LONG)?;
+                return Ok(Some(piece));
+            }
+        }
+    }
+}
+
+/// A request under way.
+struct Way {
+    front: Arc<Front>,
+    asked: Asked,
+    reader: Reader,
+    parts: Parts,
+}
+
+/// To the client: first the head, then pieces.
+enum Reply {
+    Head(oneshot::Sender<Result<Response<Body>, Problem>>),
+    Pieces(mpsc::Sender<Result<Bytes, BrokenOff>>),
+}
+
+impl Reply {
+    /// Waits until nobody hears it any more.
+    async fn closed(&mut self) {
+        match self {
+            Self::Head(head) => head.closed().await,
+            Self::Pieces(pieces) => pieces.closed().await,
+        }
+    }
+
+    /// Ends it without an answer of the program's.
+    async fn fail(self, why: Problem) {
+        // Who asked may be gone.
+        match self {
+            Self::Head(head) => drop(head.send(Err(why))),
+            Self::Pieces(pieces) => drop(pieces.send(Err(BrokenOff)).await),
+        }
+    }
+}
+
+impl Way {
+    /// Brings the rest of a body to the program and the answer to the client, until one of them has enough.
+    async fn follow(
+        mut self,
+        first: Option<Told>,
+        mut upload: Option<Upload>,
+        head: oneshot::Sender<Result<Response<Body>, Problem>>,
+    ) {
+        let patience = self.front.limits.patience;
+        let mut reply = Reply::Head(head);
+        // What the program had no room for yet.
+        let mut pending: Option<Piece> = None;
+        let mut told = first;
+        loop {
+            match told.take() {
+                Some(Told::Piece(bytes)) => match self.pass_on(&bytes, reply).await {
+                    Some(next) => reply = next,
+                    None => return,
+                },
+                Some(Told::Done(completion)) => return self.finish(*completion, reply).await,
+                Some(Told::Room) | None => {}
+            }
+            if let Some(piece) = &pending
+                && self.asked.send(&piece.bytes)
+            {
+                if piece.is_last {
+                    self.asked.finish();
+                    upload = None;
+                }
+                pending = None;
+            }
+            tokio::select! {
+                biased;
+                // The request is dropped, and so called off.
+                () = reply.closed() => return,
+                next = self.asked.next() => match next {
+                    Ok(next) => told = Some(next),
+                    Err(why) => return reply.fail(refusal(why)).await,
+                },
+                piece = read_on(&mut upload, patience), if pending.is_none() => match piece {
+                    Ok(piece) => pending = Some(piece),
+                    Err(why) => return reply.fail(why).await,
+                },
+            }
+        }
+    }
+
+    /// Brings the next bytes of the answer to the client. `None` when that was the end of it.
+    async fn pass_on(&mut self, bytes: &[u8], reply: Reply) -> Option<Reply> {
+        if let Err(why) = self.reader.read(bytes) {
+            self.tell_malformed(why);
+            reply.fail(BAD_ANSWER).await;
+            return None;
+        }
+        let body = self.reader.take_body();
+        let pieces = match (reply, self.reader.take_head()) {
+            (Reply::Head(head), None) => return Some(Reply::Head(head)),
+            (Reply::Head(head), Some(found)) => {
+                let (pieces, next) = mpsc::channel(PIECES);
+                let left = found.length;
+                head.send(Ok(response(found, Body::Pieces { next, left }))).ok()?;
+                pieces
+            }
+            (Reply::Pieces(pieces), _) => pieces,
+        };
+        if !body.is_empty() {
+            // A client that is gone wants no more.
+            pieces.send(Ok(body.into())).await.ok()?;
+        }
+        Some(Reply::Pieces(pieces))
+    }
+
+    /// Ends an answer that came in pieces.
+    async fn finish(mut self, completion: Completion, reply: Reply) {
+        match reply {
+            Reply::Head(head) => drop(head.send(self.end(completion))),
+            Reply::Pieces(pieces) => {
+                let last = match self.last(&completion) {
+                    Ok(()) => self.reader.take_body(),
+                    Err(_) => return drop(pieces.send(Err(BrokenOff)).await),
+                };
+                if !last.is_empty() {
+                    drop(pieces.send(Ok(last.into())).await);
+                }
+            }
+        }
+    }
+
+    /// The answer of a request that is done, of which nothing was brought to the client.
+    fn end(&mut self, completion: Completion) -> Result<Response<Body>, Problem> {
+        self.last(&completion)?;
+        let head = self.reader.take_head().ok_or(BAD_ANSWER)?;
+        Ok(response(head, Body::from(self.reader.take_body())))
+    }
+
+    /// Reads the last bytes of an answer.
+    fn last(&mut self, completion: &Completion) -> Result<(), Problem> {
+        if self.front.tells_log && !completion.traces.log.is_empty() {
+            eprint!("{}", String::from_utf8_lossy(&completion.traces.log));
+        }
+        let Outcome::Answered(bytes) = &completion.outcome else {
+            self.tell(&completion.outcome.to_string());
+            return Err(of_outcome(&completion.outcome));
+        };
+        let read = self.reader.read(bytes).and_then(|_| self.reader.finish());
+        read.map_err(|why| {
+            self.tell_malformed(why);
+            BAD_ANSWER
+        })
+    }
+
+    fn tell_malformed(&self, why: Malformed) {
+        self.tell(&format!("the program's answer: {}", why.0));
+    }
+
+    fn tell(&self, what: &str) {
+        eprintln!("mayfly: {} {}: {what}", self.parts.method, self.parts.uri.path());
+    }
+}
+
+/// A piece of a body as the program gets it.
+struct Piece {
+    bytes: Vec<u8>,
+    is_last: bool,
+}
+
+/// The next piece of a body; never, if there is none.
+async fn read_on(upload: &mut Option<Upload>, patience: Duration) -> Result<Piece, Problem> {
+    let Some(upload) = upload else {
+        return std::future::pending().await;
+    };
+    let piece = timeout(patience, upload.next()).await;
+    let piece = piece.map_err(|_| BODY_TOO_SLOW)??;
+    let is_last = piece.is_none();
+    let mut bytes = piece.map_or_else(Vec::new, Vec::from);
+    if upload.framing == Framing::Chunks {
+        let piece = std::mem::take(&mut bytes);
+        chunk(&piece, &mut bytes);
+        if is_last {
+            bytes.extend_from_slice(LAST_CHUNK);
+        }
+    }
+    Ok(Piece { bytes, is_last })
+}
+
+fn response(head: Head, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = head.status;
+    *response.headers_mut() = head.fields;
+    response
+}
