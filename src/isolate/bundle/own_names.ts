@@ -12,8 +12,8 @@ const CLASS =
 const FUNCTION = /^( *)((?:async )?function\*? )([\w$]+)\(/
 /** How a line before a statement ends; where a function begins behind another, it is a part of an expression. */
 const STATEMENT_END = /(?:^|[;{}]|^\/\/.*)$/
-/** Indents at the top of a module: it stands in a wrapper, or in none. */
-const TOP = [0, 4]
+/** Begins the wrapper of a module, in which its top is indented by four. */
+const WRAPPER = / = __(?:commonJS|esm)\w*\(\{$/
 /** A name that the bundler may have made. */
 const MADE = /^_|\d$/
 
@@ -24,10 +24,12 @@ export function withOwnNames(code: string, map: string): string {
   // Texts of the program may look like its code: what stands in them has no origin.
   const ownName = (line: number, column: number) =>
     nameAt(parsed ??= parseSourceMap(map), line + 1, column + 1)
+  let top = 0
   for (const [index, line] of lines.entries()) {
+    if (/^\S/.test(line)) top = WRAPPER.test(line) ? 4 : 0
     const renamed = renamedClass(line, (column) => ownName(index, column)) ??
       (STATEMENT_END.test(lines[index - 1] ?? '')
-        ? renamedFunction(line, (column) => ownName(index, column))
+        ? renamedFunction(line, top, (column) => ownName(index, column))
         : null)
     if (renamed === null) continue
     const { at, target, made, own } = renamed
@@ -69,10 +71,11 @@ function renamedClass(line: string, ownName: OwnName): Renamed | null {
   return own === made ? null : { at: 'body', target: 'this', made, own }
 }
 
-function renamedFunction(line: string, ownName: OwnName): Renamed | null {
+/** `top`: how far the top of its module is indented. */
+function renamedFunction(line: string, top: number, ownName: OwnName): Renamed | null {
   const [found, indent, keyword, made] = FUNCTION.exec(line) ?? []
   if (found === undefined || !MADE.test(made!)) return null
-  if (!TOP.includes(indent!.length) && !/^_*[A-Z]/.test(made!)) return null
+  if (indent!.length !== top && !/^_*[A-Z]/.test(made!)) return null
   const own = ownName(indent!.length + keyword!.length)?.name ?? null
   return own === null || own === made ? null : { at: indent!.length, target: made!, made: made!, own }
 }
