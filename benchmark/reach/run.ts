@@ -9,7 +9,7 @@
  * ```
  */
 import { kv, SqliteStore } from '../../src/reach/mod.ts'
-import { Sandbox, type SandboxWorker } from '../../src/sandbox/mod.ts'
+import { type RunReport, type RunStats, Sandbox, type SandboxWorker } from '../../src/sandbox/mod.ts'
 
 const PROGRAM = `
 export const floor = () => 1
@@ -37,35 +37,68 @@ export async function main(args: readonly string[]): Promise<boolean> {
   })
   await promote(sandbox, worker)
   let last = 33436183
+  /** Of the last run. */
+  let report: RunReport | null = null
+  const limits = { onRun: (told: RunReport) => void (report = told) }
+  const entry = worker.entrypoint('default', { limits })
+  const kept = counter.entrypoint('default', { limits })
   const ways: Record<string, () => Promise<boolean>> = {
-    floor: async () => await worker.call('floor') === 1,
-    binding: async () => await worker.call('binding') === 1,
-    parallel: async () => await worker.call('parallel') === 10,
-    'kv get': async () => await worker.call('get') === 1,
+    floor: async () => await entry.call('floor') === 1,
+    binding: async () => await entry.call('binding') === 1,
+    parallel: async () => await entry.call('parallel') === 10,
+    'kv get': async () => await entry.call('get') === 1,
     outside: async () => await db.get('key') === 1,
-    counter: async () => await counter.call('next') === `Hello ${++last} World!`,
+    counter: async () => await kept.call('next') === `Hello ${++last} World!`,
   }
-  const taken = new Map<string, number[]>(Object.keys(ways).map((name) => [name, []]))
+  const taken = new Map(
+    Object.keys(ways).map((name): [string, Taken] => [name, { wall: [], machine: [], run: [] }]),
+  )
   for (let round = 0; round < rounds; round++) {
     for (const [name, run] of Object.entries(ways)) {
-      const micros: number[] = []
+      const { wall, machine, run: runs } = taken.get(name)!
+      const [walls, machines]: [number[], number[]] = [[], []]
       for (let call = 0; call < CALLS; call++) {
+        report = null
         const begin = performance.now()
         if (!await run()) {
           console.error(`${name}: a wrong answer`)
           return false
         }
-        micros.push((performance.now() - begin) * 1000)
+        walls.push((performance.now() - begin) * 1000)
+        // It is set in the call.
+        const told = report as RunReport | null
+        if (told === null) continue
+        machines.push(told.stats.runMicros)
+        runs.push(told.stats)
       }
-      taken.get(name)!.push(median(micros))
+      wall.push(median(walls))
+      if (machines.length > 0) machine.push(median(machines))
     }
   }
-  const floor = median(taken.get('floor')!)
-  console.log(`| way | us, median of ${rounds} rounds of ${CALLS} | floors |\n| --- | --: | --: |`)
-  for (const [name, medians] of taken) {
-    console.log(`| ${name} | ${median(medians).toFixed(0)} | ${(median(medians) / floor).toFixed(1)} |`)
+  const floor = median(taken.get('floor')!.machine)
+  console.log(
+    `Load ${Deno.loadavg()[0]!.toFixed(1)}; microseconds, medians of ${rounds} rounds of ${CALLS}\n`,
+  )
+  console.log(
+    `| way | in all | in the machine | floors | exits | parks |\n| --- | --: | --: | --: | --: | --: |`,
+  )
+  for (const [name, { wall, machine, run }] of taken) {
+    const cells = machine.length === 0 ? ['', '', '', ''] : [
+      median(machine).toFixed(0),
+      (median(machine) / floor).toFixed(1),
+      median(run.map(({ exits }) => exits)),
+      median(run.map(({ parks }) => parks)),
+    ]
+    console.log(`| ${[name, median(wall).toFixed(0), ...cells].join(' | ')} |`)
   }
   return true
+}
+
+/** Microseconds of each round, and what each run told. */
+interface Taken {
+  readonly wall: number[]
+  readonly machine: number[]
+  readonly run: RunStats[]
 }
 
 /** Calls it until it has a snapshot of its own. */

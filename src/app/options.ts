@@ -1,4 +1,5 @@
 import { type Filter, FILTERS_RULE, LIMIT_DEFAULTS, LIMIT_RULES } from '../dve/mod.ts'
+import type { ParkedOptions } from '../isolate/machines/machines.ts'
 import { DEFAULT_RULES, type IsolateDefaults, MACHINE_RULES } from '../isolate/plan/options.ts'
 import { checkOptions } from '../options/check.ts'
 import { type AllSet, withDefaults } from '../options/resolve.ts'
@@ -15,7 +16,7 @@ import {
 } from '../options/rule.ts'
 import { resolveTenantsOptions, TENANTS_RULE } from '../tenants/options.ts'
 import type { ResolvedTenantsOptions, TenantFinder, TenantsOptions } from '../tenants/options.ts'
-import type { SandboxOutbound } from '../sandbox/code.ts'
+import { OUTBOUND_RULE, type SandboxOutbound } from '../sandbox/code.ts'
 import { POOL_RULES } from '../worker/options.ts'
 import type { WorkerPoolOptions as WorkerOptions } from '../worker/types.ts'
 
@@ -27,6 +28,11 @@ export interface IsolateRouterOptions extends IsolateDefaults {
   vms?: number | undefined
   /** Requests that may wait. Default 1024. */
   queue?: number | undefined
+  /**
+   * Requests of isolated handlers with bindings or `outbound` that may be under way at once, `each` of one program and in `all`: each keeps
+   * its machine while it waits for the host. One more is refused as by a full queue (503). Default 256 and 1024.
+   */
+  parked?: ParkedOptions | undefined
   /**
    * MiB for the programs of isolated routes and their machines. Over it those that were not used for the longest time are dropped; the
    * next request for one waits until it is loaded again. Default: no limit.
@@ -44,6 +50,11 @@ export interface IsolateRouterOptions extends IsolateDefaults {
   recordWarmup?: boolean | undefined
   /** What isolated handlers may call of the host, by names that their files list: functions, objects of functions, programs, `kv(prefix)`. */
   bindings?: Readonly<Record<string, unknown>> | undefined
+  /**
+   * What the bindings give while handlers are warmed up, when no function of the host is called: by the binding's name a value, or an
+   * object of values by the names of its functions. It stays in the snapshot, so it is nobody's. Default: calls fail.
+   */
+  warmupAnswers?: Readonly<Record<string, unknown>> | undefined
   /** What `fetch` reaches in handlers whose files say `outbound: true`. Default: nothing. */
   outbound?: SandboxOutbound | undefined
 }
@@ -112,10 +123,8 @@ const ISOLATE_RULES: OptionRules<IsolateRouterOptions> = {
   onUnavailable: oneOf('refuse', 'worker'),
   recordWarmup: flag(),
   bindings: rule('an object of bindings', isObject),
-  outbound: rule(
-    'null, an array of hosts, an object with allow, or a function',
-    (value) => value === null || typeof value === 'object' || typeof value === 'function',
-  ),
+  warmupAnswers: rule('an object of values by the names of bindings', isObject),
+  outbound: OUTBOUND_RULE,
 }
 
 const ROUTER_RULES: OptionRules<RouterOptions> = {

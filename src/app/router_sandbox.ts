@@ -1,4 +1,5 @@
 /** The sandbox of a router: its programs run in the machines of the isolated routes, and share their queue and memory. */
+import { resolveParked } from '../isolate/machines/machines.ts'
 import { openKeptMachines } from '../sandbox/kept_programs.ts'
 import { Sandbox } from '../sandbox/sandbox.ts'
 import { SandboxEvents } from '../sandbox/events.ts'
@@ -13,13 +14,23 @@ export function sandboxOf(app: App): Sandbox {
 }
 
 function createSandbox(app: App): Sandbox {
-  const { runtime, vms, queue, memoryBudgetMb, bindings: _b, outbound: _o, ...defaults } =
-    app.options.isolate || {}
+  const {
+    runtime,
+    vms,
+    queue,
+    parked,
+    memoryBudgetMb,
+    bindings: _bindings,
+    warmupAnswers: _answers,
+    outbound: _outbound,
+    ...defaults
+  } = app.options.isolate || {}
   return new Sandbox({
     options: resolveSandboxOptions({
       runtime,
       vms,
       queue,
+      parked,
       memoryBudgetMb,
       limits: toLimits(defaults),
       maxBodyBytes: app.options.maxBodyBytes,
@@ -28,7 +39,7 @@ function createSandbox(app: App): Sandbox {
       await app.getReady()
       return await openSharedMachines(app)
     },
-    openKept: () => openKeptMachines(queue ?? 1024),
+    openKept: () => openKeptMachines(queue ?? 1024, resolveParked(parked)),
     events: new SandboxEvents(app.bus),
     own: false,
   })

@@ -32,11 +32,13 @@ const NULL_BODY: ReadonlySet<number> = new Set([204, 205, 304])
 
 /** The logs and figures of a run. */
 export function remainsOf(completion: Completion, warm: boolean): Remains {
-  const { log, queueUs, runUs, exits, reset } = completion
+  const { log, queueUs, runUs, exits, parks, parkedUs, reset } = completion
   const stats: RunStats = {
     queueMicros: queueUs,
     runMicros: runUs,
     exits,
+    parks,
+    parkedMicros: parkedUs,
     warm,
     async reset() {
       await reset.over()

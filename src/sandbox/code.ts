@@ -4,6 +4,7 @@ import type { SandboxLimits } from './limits.ts'
 import { isBinding, toBindings } from '../reach/calls/bindings.ts'
 import type { ReachNames } from '../reach/calls/protocol.ts'
 import type { Reach } from '../reach/calls/conversation.ts'
+import { type OptionRule, rule } from '../options/rule.ts'
 import { Outbound } from '../reach/outbound/fetch.ts'
 import {
   type OutboundFunction,
@@ -24,14 +25,20 @@ export type ModuleSource =
 /** Nothing; hosts; hosts with headers and bounds; or what answers in place of the network. */
 export type SandboxOutbound = null | readonly (string | OutboundHost)[] | OutboundList | OutboundFunction
 
+/** What `outbound` must be; the list is looked at when a program is loaded. */
+export const OUTBOUND_RULE: OptionRule = rule(
+  'null, an array of hosts, an object with allow, or a function',
+  (value) => value === null || typeof value === 'object' || typeof value === 'function',
+)
+
 /** A program of several modules, in the shape of a Worker's. */
-export interface SandboxCode {
+export interface SandboxCode<Env extends object = Readonly<Record<string, unknown>>> {
   /** Name of the module that is run. */
   readonly mainModule: string
   /** By name, as imports write it behind `./`; a text is what its name's ending says: `.js` `.mjs` `.ts` `.mts` `.json` `.txt` `.html` `.css` `.md`. */
   readonly modules: Readonly<Record<string, string | ModuleSource>>
   /** For `fetch` and for classes: data, and bindings, which are functions of the host, objects of such, or other programs. */
-  readonly env?: Readonly<Record<string, unknown>> | undefined
+  readonly env?: Env | undefined
   /** What the program's `fetch` reaches. Default: nothing. */
   readonly outbound?: SandboxOutbound | undefined
   /** As {@linkcode outbound}, by the name that Workers have for it. */

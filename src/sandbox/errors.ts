@@ -20,6 +20,9 @@ export interface RunStats {
   readonly loadMicros?: number
   /** Times that the program left for the machine's kernel. */
   readonly exits: number
+  /** Times that it waited for the host while its machine was parked, and how long; no part of `runMicros`. */
+  readonly parks: number
+  readonly parkedMicros: number
   /** Whether it ran in a snapshot of its own. */
   readonly warm: boolean
   /** Resolves when the machine is clean again: how long that took, and how many pages were put back. */

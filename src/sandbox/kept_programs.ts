@@ -1,6 +1,6 @@
 /** The kept programs of a sandbox, by their names. */
 import { openVirtualMachines } from '../isolate/boot/virtual_machines.ts'
-import type { Machines } from '../isolate/machines/machines.ts'
+import type { Machines, ParkedLimits } from '../isolate/machines/machines.ts'
 import { takeResponse, takeValue } from './answer.ts'
 import { toChannel } from './channel.ts'
 import { checkCode } from './code.ts'
@@ -20,8 +20,8 @@ import type { Asks, CallOptions } from './worker.ts'
 const IN_MACHINE = { program: undefined, env: undefined, reach: undefined } as const
 
 /** Machines of one worker: one of each program. */
-export function openKeptMachines(queue: number): Promise<Machines> {
-  return openVirtualMachines({ vms: 1, queue })
+export function openKeptMachines(queue: number, parked: ParkedLimits): Promise<Machines> {
+  return openVirtualMachines({ vms: 1, queue, parked })
 }
 
 /** Programs by their names, and the machines of one worker that run them. */

@@ -6,6 +6,7 @@ import {
   MACHINE_RULES,
 } from '../isolate/plan/options.ts'
 import { WEIGHT_MAX } from '../isolate/plan/native_tables.ts'
+import { type ParkedLimits, type ParkedOptions, resolveParked } from '../isolate/machines/machines.ts'
 import { checkOptions } from '../options/check.ts'
 import { flag, integer, object, type OptionRule, type OptionRules } from '../options/rule.ts'
 import { SANDBOX_LIMIT_RULES, type SandboxLimits } from './limits.ts'
@@ -17,6 +18,8 @@ export interface SandboxOptions {
   readonly vms?: number | undefined
   /** Runs that may wait. Default 1024. */
   readonly queue?: number | undefined
+  /** Runs that may ask the host and are under way at once, of one program and in all: each keeps its machine while it waits. One more is refused as by a full queue. Default 256 and 1024. */
+  readonly parked?: ParkedOptions | undefined
   /** MiB for runners, programs and their machines. Default: no limit. */
   readonly memoryBudgetMb?: number | undefined
   /** What runs the code: `deno`, all of stock Deno; `core`, a small interpreter that starts sooner. Default `deno`. */
@@ -39,8 +42,8 @@ export interface SandboxOptions {
 
 /** Options with their defaults. */
 export type ResolvedSandboxOptions =
-  & Readonly<AllSet<Omit<SandboxOptions, 'memoryBudgetMb'>>>
-  & { readonly memoryBudgetMb: number | undefined }
+  & Readonly<AllSet<Omit<SandboxOptions, 'memoryBudgetMb' | 'parked'>>>
+  & { readonly memoryBudgetMb: number | undefined; readonly parked: ParkedLimits }
 
 const RULES: OptionRules<SandboxOptions> = {
   ...MACHINE_RULES,
@@ -65,6 +68,7 @@ export function resolveSandboxOptions(
   return {
     vms: options.vms ?? defaultMachines(),
     queue: options.queue ?? 1024,
+    parked: resolveParked(options.parked),
     memoryBudgetMb: options.memoryBudgetMb,
     runtime: options.runtime ?? 'deno',
     limits: options.limits ?? {},

@@ -22,7 +22,9 @@ import { planLoaded, toCallFrame, toFetchFrame, toPlainFetchFrame } from './runn
 import { type CallShape, Shapes } from './shapes.ts'
 
 /** Gives a program when it is needed: at the first call, and again after it was forgotten. */
-export type SandboxLoader = () => SandboxCode | Promise<SandboxCode>
+export type SandboxLoader<Env extends object = Readonly<Record<string, unknown>>> = () =>
+  | SandboxCode<Env>
+  | Promise<SandboxCode<Env>>
 
 /** One version of a program. */
 export interface Version {
@@ -269,7 +271,7 @@ export class Programs {
     const plan = await planLoaded(
       version.name ?? 'a program',
       kind,
-      code,
+      { ...code, names: code.names === undefined ? undefined : { ...code.names, samples: shapes.samples } },
       warmup,
       ownerOf(version),
     )

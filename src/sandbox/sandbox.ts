@@ -16,9 +16,10 @@ import type { Machines } from '../isolate/machines/machines.ts'
 import { openVirtualMachines } from '../isolate/boot/virtual_machines.ts'
 import { takeResponse, takeValue } from './answer.ts'
 import { type CheckedCode, checkText, type SandboxCode } from './code.ts'
-import { type RunStats, SandboxError } from './errors.ts'
+import { QueueError, type RunStats, SandboxError } from './errors.ts'
 import { SandboxEvents } from './events.ts'
 import { KnownLimits, resolveLimits, type SandboxLimits, withTimeout } from './limits.ts'
+import type { Reach } from '../reach/calls/conversation.ts'
 import { toChannel } from './channel.ts'
 import { KeptPrograms, openKeptMachines } from './kept_programs.ts'
 import { readBody } from './request_body.ts'
@@ -37,7 +38,7 @@ import { type Done, perform, type Run } from './runs.ts'
 import { type Asks, type CallOptions, SandboxWorker } from './worker.ts'
 
 /** How {@linkcode Sandbox.run} runs a text. */
-export interface RunOptions extends SandboxLimits {
+export interface RunOptions<Env extends object = Readonly<Record<string, unknown>>> extends SandboxLimits {
   /** What its default export is called with. */
   readonly args?: readonly unknown[] | undefined
   /** Default `js`. */
@@ -45,7 +46,7 @@ export interface RunOptions extends SandboxLimits {
   /** The export that is called. Default `default`. */
   readonly export?: string | undefined
   /** What it finds in `this.env`, as of a program by name. */
-  readonly env?: SandboxCode['env'] | undefined
+  readonly env?: Env | undefined
   /** What its `fetch` reaches. Default: nothing. */
   readonly outbound?: SandboxCode['outbound'] | undefined
 }
@@ -96,8 +97,8 @@ export interface SandboxParts {
 /** Loads a program, and asks nothing of it. */
 const LOADING = { entrypoint: null, method: undefined, args: [], props: undefined } as const
 
-/** Runs code that the application does not know. */
-export class Sandbox implements AsyncDisposable {
+/** Runs code that the application does not know; `Env`: what its programs have in their environment. */
+export class Sandbox<Env extends object = Readonly<Record<string, unknown>>> implements AsyncDisposable {
   readonly #options: ResolvedSandboxOptions
   readonly #machines: SandboxMachines
   readonly #events: SandboxEvents
@@ -105,6 +106,8 @@ export class Sandbox implements AsyncDisposable {
   readonly #limits: KnownLimits
   readonly #open: (() => Promise<Machines>) | null
   readonly #kept: KeptPrograms
+  /** Runs under way that may ask the host, by the flow of their program. */
+  readonly #talking = new Map<number, number>()
   #runs = 0
   #failed = 0
   #closing: Promise<void> | null = null
@@ -129,19 +132,26 @@ export class Sandbox implements AsyncDisposable {
    * Opens machines and readies one for code in JavaScript. Rejects with `IsolationUnavailableError` where no machine can run, and says
    * what to do; with `TypeError` or `RangeError` for options that are none.
    */
-  static async open(options: SandboxOptions = {}): Promise<Sandbox> {
+  static async open<Env extends object = Readonly<Record<string, unknown>>>(
+    options: SandboxOptions = {},
+  ): Promise<Sandbox<Env>> {
     const resolved = resolveSandboxOptions(options)
-    const { vms, queue, memoryBudgetMb } = resolved
+    const { vms, queue, parked, memoryBudgetMb } = resolved
     const budget = memoryBudgetMb === undefined ? {} : { memoryBudgetMb }
-    const machines = await openVirtualMachines({ vms, queue, ...budget })
+    const machines = await openVirtualMachines({
+      vms,
+      queue,
+      parked: { each: parked.all, all: parked.all },
+      ...budget,
+    })
     const parts = {
       options: resolved,
       open: () => Promise.resolve(machines),
-      openKept: () => openKeptMachines(queue),
+      openKept: () => openKeptMachines(queue, parked),
       events: new SandboxEvents(),
       own: true,
     }
-    const sandbox = new Sandbox(parts)
+    const sandbox = new Sandbox<Env>(parts)
     try {
       await sandbox.prepare()
       return sandbox
@@ -161,14 +171,14 @@ export class Sandbox implements AsyncDisposable {
    * Runs a text once: its default export is called with `args`, or is the value if it is no function. Rejects with a `SandboxError`:
    * `ThrownError` for what the program threw, a `LimitError` for a limit.
    */
-  async run(text: string, options: RunOptions = {}): Promise<RunResult> {
+  async run(text: string, options: RunOptions<Env> = {}): Promise<RunResult> {
     if (typeof text !== 'string') {
       throw new TypeError(`Cannot run a program: it is ${Deno.inspect(text)}, want its text`)
     }
     const { args = [], language = 'js', export: entrypoint = 'default', env, outbound, ...given } = options
     const limits = this.#limits.resolve(given)
     const code = checkText(text, language, {
-      ...(env === undefined ? {} : { env }),
+      ...(env === undefined ? {} : { env: env as SandboxCode['env'] }),
       ...(outbound === undefined ? {} : { outbound }),
     })
     const call = {
@@ -192,8 +202,8 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /** A program without a name. Throws `TypeError` for what is none. */
-  load(code: SandboxCode): SandboxWorker {
-    const version = this.#programs.make(undefined, () => code, undefined)
+  load(code: SandboxCode<Env>): SandboxWorker {
+    const version = this.#programs.make(undefined, () => code as SandboxCode, undefined)
     return new SandboxWorker(this.#asks(() => version, () => Promise.resolve()))
   }
 
@@ -201,11 +211,15 @@ export class Sandbox implements AsyncDisposable {
    * The program of a name. Its first call asks the loader; a known name does not ask again, unless `version` is another one than before:
    * then that is loaded while the former goes on, and takes its place if it loads.
    */
-  get(name: string, loader: SandboxLoader | SandboxCode, options: GetOptions = {}): SandboxWorker {
+  get(
+    name: string,
+    loader: SandboxLoader<Env> | SandboxCode<Env>,
+    options: GetOptions = {},
+  ): SandboxWorker {
     if (typeof name !== 'string' || name === '' || name.length > 256) {
       throw new TypeError(`Cannot get a program: its name is ${Deno.inspect(name)}, want 1 to 256 characters`)
     }
-    const load = typeof loader === 'function' ? loader : () => loader
+    const load = (typeof loader === 'function' ? loader : () => loader) as SandboxLoader
     const { version, ephemeral = true } = options
     if (!ephemeral) {
       const asks = this.#kept.get(name, load, version)
@@ -372,20 +386,25 @@ export class Sandbox implements AsyncDisposable {
         this.#programs.lose(version, running)
       }
     }
-    return await this.#runOnce(loaded, toFrame(loaded.code), { flow, weight, name })
+    const { shapes } = loaded
+    const notice: Reach['notice'] = counts && this.#programs.learns(version)
+      ? (...answer) => shapes.addAnswer(...answer)
+      : undefined
+    return await this.#runOnce(loaded, toFrame(loaded.code), { flow, weight, name }, notice)
   }
 
   async #runOnce(
     { code, limits }: Pick<LoadedCode, 'code' | 'limits'>,
     frame: Uint8Array<ArrayBuffer>,
     whose: Pick<Run, 'flow' | 'weight' | 'name'>,
+    notice?: Reach['notice'],
   ): Promise<Done> {
     if (this.#closing !== null) throw new SandboxError('The sandbox is closed')
     const kind = { options: limits.options, typed: code.typed }
     for (let tries = 0;; tries++) {
       const running = await this.#machines.runner(kind)
       try {
-        const channel = toChannel(code, whose.name)
+        const channel = toChannel(code, whose.name, notice)
         return await this.#run({ running, limits, frame, ...whose, warm: false, channel })
       } catch (error) {
         // Runners of other limits pushed it out, or a router's machines were opened anew.
@@ -395,8 +414,28 @@ export class Sandbox implements AsyncDisposable {
     }
   }
 
-  #run(run: Run): Promise<Done> {
-    return perform(this.#machines, this.#events, this.#options.queue, run)
+  async #run(run: Run): Promise<Done> {
+    const { flow, channel, name } = run
+    const { queue, parked, runtime } = this.#options
+    // A text that is run once is a program of its own.
+    if (channel === undefined || flow === 0) return await perform(this.#machines, this.#events, queue, run)
+    // Programs without a snapshot share a machine's, so the machines cannot tell whose a run is.
+    const talking = this.#talking.get(flow) ?? 0
+    if (talking >= parked.each) {
+      this.#events.tell('sandbox:rejected', { name, runtime, limit: parked.each })
+      throw new QueueError('Too many runs of the program ask the host', {
+        name: 'parked',
+        value: parked.each,
+      })
+    }
+    this.#talking.set(flow, talking + 1)
+    try {
+      return await perform(this.#machines, this.#events, queue, run)
+    } finally {
+      const left = this.#talking.get(flow)! - 1
+      if (left === 0) this.#talking.delete(flow)
+      else this.#talking.set(flow, left)
+    }
   }
 
   async #count<T>(work: () => Promise<T>): Promise<T> {

@@ -3,10 +3,13 @@
  * snapshot every later call could find. Words stay that the program itself has: names of members, segments of paths.
  */
 
+import type { Sample } from '../reach/calls/protocol.ts'
+import { encodeValue } from '../values/encode.ts'
 import type { GuestProgram } from './message.ts'
 
-/** Calls of a program that are remembered. */
+/** Calls of a program that are remembered, and its calls of the host. */
 const MAX_SHAPES = 4
+const MAX_SAMPLES = 64
 /** How far one is looked into. */
 const MAX_DEPTH = 4
 const MAX_MEMBERS = 16
@@ -37,6 +40,7 @@ export type CallShape =
 export class Shapes {
   readonly #isOwn: (word: string) => boolean
   readonly #known = new Map<string, CallShape>()
+  readonly #samples = new Map<string, Sample>()
 
   /** `program`: what it has in its text is no secret of a caller's. */
   constructor({ modules }: GuestProgram) {
@@ -48,6 +52,11 @@ export class Shapes {
   /** All that are remembered. */
   get all(): readonly CallShape[] {
     return [...this.#known.values()]
+  }
+
+  /** What the host's functions gave, each once: as little of it is left. */
+  get samples(): readonly Sample[] {
+    return [...this.#samples.values()]
   }
 
   /** Whether more are wanted. */
@@ -75,6 +84,15 @@ export class Shapes {
       type: isJson ? 'application/json' : '',
       body: isJson ? this.#toJsonShape(body) : '',
     })
+  }
+
+  /** Notes what a function of the host gave. */
+  addAnswer(binding: string, member: string | null, value: unknown): void {
+    const key = `${binding} ${member ?? ''}`
+    if (this.#samples.size >= MAX_SAMPLES || this.#samples.has(key)) return
+    const { text, raw } = encodeValue(this.#toShape(value, 0), { stacks: false })
+    // One with buffers is not of text alone.
+    if (raw.length === 0) this.#samples.set(key, [binding, member, text])
   }
 
   #add(shape: CallShape): void {

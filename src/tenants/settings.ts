@@ -11,6 +11,7 @@ import {
   rule,
   text,
 } from '../options/rule.ts'
+import { OUTBOUND_RULE, type SandboxOutbound } from '../sandbox/code.ts'
 import { SANDBOX_LIMIT_RULES, type SandboxLimits } from '../sandbox/limits.ts'
 import { WEIGHT_RULE } from '../sandbox/options.ts'
 import type { AllSet } from '../options/resolve.ts'
@@ -18,10 +19,10 @@ import { toPattern } from './hosts.ts'
 
 /** What a tenant, a group or the defaults may set. Members that are left out are the group's, then the defaults'. */
 export interface TenantDefaults {
-  /** Data for the program; members are put together with those of the group and the defaults. */
+  /** Data for the program, and bindings, which are functions of the host, objects of such, or other programs; members are put together with those of the group and the defaults. */
   readonly env?: Readonly<Record<string, unknown>> | undefined
-  /** What the program may reach; as of a program of a sandbox. */
-  readonly outbound?: null | undefined
+  /** What the program's `fetch` reaches: null for nothing, hosts, an object with `allow`, or a function, as of a program of a sandbox. */
+  readonly outbound?: SandboxOutbound | undefined
   /** Limits of one request; members are put together too. */
   readonly limits?: SandboxLimits | undefined
   /** Turns in the queue for each turn of a tenant of weight 1, 1 to 16. Default 1. */
@@ -55,7 +56,7 @@ export interface ResolvedSettings extends
   Readonly<
     AllSet<Pick<TenantDefaults, 'env' | 'limits' | 'weight' | 'concurrency' | 'waiting' | 'may' | 'npm'>>
   > {
-  readonly outbound: null | undefined
+  readonly outbound: SandboxOutbound | undefined
   readonly cpuMsPerSecond: number | undefined
   readonly requestsPerSecond: number | undefined
   readonly group: string | undefined
@@ -87,8 +88,7 @@ const GRANTS = rule(
 /** What defaults and groups must be. */
 export const DEFAULTS_RULES: OptionRules<TenantDefaults> = {
   env: rule('an object', isObject),
-  // What it may be is the sandbox's to say, of this program as of all others.
-  outbound: rule('what a program of a sandbox may have', () => true),
+  outbound: OUTBOUND_RULE,
   limits: object(SANDBOX_LIMIT_RULES),
   weight: WEIGHT_RULE,
   concurrency: integer(1, 1024),

@@ -12,7 +12,7 @@ import {
   startGroup,
 } from '../../isolate/isolation.ts'
 import { IsolationUnavailableError } from '../../isolate/machines/errors.ts'
-import type { Machines } from '../../isolate/machines/machines.ts'
+import { type Machines, resolveParked } from '../../isolate/machines/machines.ts'
 import { openProcessPool } from '../../isolate/processes/process_pool.ts'
 import { defaultMachines } from '../../isolate/plan/options.ts'
 import { type Group, type IsolatedRoute, planGroups } from '../../isolate/plan/program.ts'
@@ -125,10 +125,12 @@ async function open(app: App): Promise<Isolation | null> {
   const {
     vms = defaultMachines(),
     queue = 1024,
+    parked,
     memoryBudgetMb,
     onUnavailable: _instead,
     recordWarmup: _records,
     bindings: _bindings,
+    warmupAnswers: _answers,
     outbound: _outbound,
     ...defaults
   } = isolate ?? {}
@@ -137,6 +139,7 @@ async function open(app: App): Promise<Isolation | null> {
   const options: IsolationOptions = {
     vms,
     queue,
+    parked: resolveParked(parked),
     ...(memoryBudgetMb === undefined ? {} : { memoryBudgetMb }),
     onDrop: hooks.dropped,
     // Without a server nobody waits for a first answer: then the first one is warm.

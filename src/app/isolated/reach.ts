@@ -3,7 +3,8 @@ import type { IsolatedHandler } from '../../isolate/isolation.ts'
 import { nameHandler, type Program } from '../../isolate/plan/program.ts'
 import { type Bindings, selectBindings, toBindings } from '../../reach/calls/bindings.ts'
 import { Conversation, type Reach } from '../../reach/calls/conversation.ts'
-import type { ReachNames } from '../../reach/calls/protocol.ts'
+import type { ReachNames, Sample } from '../../reach/calls/protocol.ts'
+import { encodeValue } from '../../values/encode.ts'
 import { Outbound } from '../../reach/outbound/fetch.ts'
 import { toPolicy } from '../../reach/outbound/policy.ts'
 import type { IsolateRouterOptions } from '../options.ts'
@@ -15,16 +16,20 @@ const MAX_CALLS = 10_000
 export interface RouterReach {
   readonly bindings: Bindings
   readonly outbound: Reach['outbound']
+  /** What programs hear in a warm-up. */
+  readonly samples: readonly Sample[]
   /** Of the bindings those that a program names. */
   readonly ofProgram: WeakMap<Program, Bindings>
 }
 
 /** The router's, looked at once. Throws `TypeError` or `RangeError` for what is none. */
 export function toRouterReach(isolate: IsolateRouterOptions | false | undefined): RouterReach | null {
-  const { bindings = {}, outbound = null } = isolate || {}
+  const { bindings = {}, outbound = null, warmupAnswers = {} } = isolate || {}
   if (Object.keys(bindings).length === 0 && outbound === null) return null
+  const given = toBindings('make a Router', bindings)
   return {
-    bindings: toBindings('make a Router', bindings),
+    bindings: given,
+    samples: toSamples(given, warmupAnswers),
     outbound: outbound === null || typeof outbound === 'function'
       ? outbound
       : new Outbound(toPolicy(outbound)),
@@ -34,7 +39,38 @@ export function toRouterReach(isolate: IsolateRouterOptions | false | undefined)
 
 /** What programs are told of it. */
 export function namesOf(reach: RouterReach | null): ReachNames | undefined {
-  return reach === null ? undefined : { bindings: reach.bindings.names, fetches: reach.outbound !== null }
+  if (reach === null) return undefined
+  const { bindings: { names }, outbound, samples } = reach
+  return { bindings: names, fetches: outbound !== null, samples }
+}
+
+/** Values by the names of calls. Throws `TypeError` for what no call could give. */
+function toSamples({ names }: Bindings, answers: Readonly<Record<string, unknown>>): readonly Sample[] {
+  const known = new Map(names)
+  return Object.entries(answers).flatMap(([name, value]): Sample[] => {
+    const members = known.get(name)
+    if (members === undefined) throw refuse(name, `want a name of bindings: ${[...known.keys()].join(', ')}`)
+    if (members === null) return [[name, null, toSample(name, value)]]
+    if (typeof value !== 'object' || value === null) {
+      throw refuse(name, 'want an object of values by the names of its functions')
+    }
+    return Object.entries(value).map(([member, value]): Sample => {
+      if (members !== '*' && !members.includes(member)) {
+        throw refuse(`${name}.${member}`, `want a name of its functions: ${members.join(', ')}`)
+      }
+      return [name, member, toSample(`${name}.${member}`, value)]
+    })
+  })
+}
+
+function toSample(name: string, value: unknown): string {
+  const { text, raw } = encodeValue(value, { stacks: false })
+  if (raw.length > 0) throw refuse(name, 'want a value without buffers')
+  return text
+}
+
+function refuse(name: string, wanted: string): TypeError {
+  return new TypeError(`Cannot make a Router: isolate.warmupAnswers has '${name}', ${wanted}`)
 }
 
 /** The host's side of a request; undefined for a handler that may ask nothing. */

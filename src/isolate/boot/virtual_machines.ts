@@ -53,7 +53,7 @@ class VirtualMachines implements Machines {
   constructor(library: NativeLibrary, options: MachinesOptions) {
     this.#library = library
     const { vms: workers, queue, parked } = options
-    this.#key = takePoolKey(workers, queue)
+    this.#key = takePoolKey(workers, queue, parked)
     const key = this.#key?.text ?? ''
     try {
       this.#pool = new NativePool(library, { workers, queue, parked, key })

@@ -8,6 +8,7 @@
  *             Sandbox.open -> vms 2, queue 1024, number 1 ---- another
  * ```
  */
+import { DEFAULT_PARKED, type ParkedLimits } from '../machines/machines.ts'
 
 /** A pool's name among the isolates of the process. */
 export interface PoolKey {
@@ -20,11 +21,15 @@ export interface PoolKey {
 const held = new Set<string>()
 
 /** The name of a pool of these sizes; null in a `Worker`, which has no main module to be known by. */
-export function takePoolKey(workers: number, queue: number): PoolKey | null {
+export function takePoolKey(
+  workers: number,
+  queue: number,
+  parked: ParkedLimits = DEFAULT_PARKED,
+): PoolKey | null {
   const module = Deno.mainModule as string | undefined
   if (module === undefined) return null
   for (let number = 0;; number++) {
-    const text = JSON.stringify([module.slice(-1024), workers, queue, number])
+    const text = JSON.stringify([module.slice(-1024), workers, queue, parked.each, parked.all, number])
     if (held.has(text)) continue
     held.add(text)
     return { text, release: () => void held.delete(text) }

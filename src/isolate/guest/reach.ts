@@ -24,6 +24,7 @@ export function beginReach(isOver: () => boolean): void {
 /** Its bindings, and its `fetch`. */
 export function toReach(names: ReachNames | undefined): GuestReach {
   if (names === undefined) return { env: {}, fetch: refuseFetch }
+  if (names.samples !== undefined) exchanges.practise(names.samples)
   return {
     env: toEnv(names.bindings, exchanges),
     fetch: names.fetches ? fetchBy(exchanges, null) : refuseFetch,

@@ -16,6 +16,20 @@ export interface ParkedLimits {
 
 export const DEFAULT_PARKED: ParkedLimits = Object.freeze({ each: 256, all: 1024 })
 
+/** The limits, with defaults for what is not given; `each` is never over `all`. */
+export function resolveParked(given: ParkedOptions = {}): ParkedLimits {
+  const all = given.all ?? Math.max(DEFAULT_PARKED.all, given.each ?? 0)
+  return { each: given.each ?? Math.min(DEFAULT_PARKED.each, all), all }
+}
+
+/** {@linkcode ParkedLimits} as a user gives them. */
+export interface ParkedOptions {
+  /** Of one program. Default 256. */
+  readonly each?: number | undefined
+  /** In all. Default 1024. */
+  readonly all?: number | undefined
+}
+
 /** How many requests run and wait, and how to follow the opening. */
 export interface MachinesOptions {
   /** Requests that run at the same time. */

@@ -175,11 +175,17 @@ export const DEFAULT_RULES: OptionRules<IsolateDefaults> = {
   limits: object(LIMIT_RULES),
 }
 
+/** Requests under way that have a machine each. */
+const PARKED_MAX = 16_384
+
 /** What the router may say of its machines. */
-export const MACHINE_RULES: OptionRules<{ vms?: number; queue?: number; memoryBudgetMb?: number }> = {
+export const MACHINE_RULES: OptionRules<
+  { vms?: number; queue?: number; memoryBudgetMb?: number; parked?: unknown }
+> = {
   vms: integer(1, WORKERS_MAX),
   queue: integer(1, QUEUE_MAX),
   memoryBudgetMb: integer(1),
+  parked: object({ each: integer(1, PARKED_MAX), all: integer(1, PARKED_MAX) }),
 }
 
 /** Machines where the router does not say how many. */

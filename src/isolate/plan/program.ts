@@ -337,7 +337,11 @@ function toReach(
       `Cannot isolate ${file}: isolated.outbound is true, want the router's isolate.outbound to say which hosts`,
     )
   }
-  return { bindings: bindings.map((name) => known.get(name)!), fetches: outbound }
+  return {
+    bindings: bindings.map((name) => known.get(name)!),
+    fetches: outbound,
+    samples: given.samples?.filter(([name]) => bindings.includes(name)),
+  }
 }
 
 /** What a route's warm-up asks; the requests of its file in place of the file's name. */

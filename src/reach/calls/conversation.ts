@@ -29,6 +29,8 @@ export interface Reach {
   readonly outbound: Outbound | OutboundFunction | null
   /** Exchanges of one request. */
   readonly calls: number
+  /** Hears what calls gave. */
+  readonly notice?: ((binding: string, member: string | null, value: unknown) => void) | undefined
 }
 
 /** Counts of a request. */
@@ -174,6 +176,7 @@ export class Conversation {
       { program, signal: abort.signal },
       () => callBinding(bindings, name, member, args),
     )
+    this.#reach.notice?.(name, member, value)
     if (abort.signal.aborted) return
     const told = joinMessage(encodeValue(value, { stacks: false }))
     if (told.length > MAX_VALUE) {

@@ -69,7 +69,12 @@ export interface ReachNames {
   readonly bindings: BindingNames
   /** `fetch` leads somewhere. */
   readonly fetches: boolean
+  /** What calls give while the program is warmed up, when the host hears nothing: the texts of encoded values. */
+  readonly samples?: readonly Sample[] | undefined
 }
+
+/** A value that a call might give. */
+export type Sample = readonly [binding: string, member: string | null, value: string]
 
 /** Exchanges of one request that are under way at the same time; a program waits with what is more. */
 export const MAX_UNDER_WAY = 64

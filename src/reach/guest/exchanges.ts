@@ -1,7 +1,14 @@
 /** A program's side of its exchanges with the host. It runs inside the machine, in every runtime. */
 import { decodeValue } from '../../values/decode.ts'
 import { encodeValue, joinMessage } from '../../values/encode.ts'
-import { type GuestHead, type HostHead, MAX_UNDER_WAY, MAX_VALUE, type Message } from '../calls/protocol.ts'
+import {
+  type GuestHead,
+  type HostHead,
+  MAX_UNDER_WAY,
+  MAX_VALUE,
+  type Message,
+  type Sample,
+} from '../calls/protocol.ts'
 
 /** What carries messages to the host and back. */
 export interface Channel {
@@ -13,9 +20,11 @@ export interface Channel {
 /** Exchange by which the channel itself says that the host hears nothing of this request. */
 const CLOSED = 0
 
-/** Hears what the host says of one exchange; true: it is over. */
-type Ear = (head: HostHead, body: Uint8Array<ArrayBuffer>) => boolean
+/** Hears what the host says of one exchange; true: it is over. `unheard`: the host hears nothing, and nothing comes from it. */
+type Ear = (head: HostHead, body: Uint8Array<ArrayBuffer>, unheard: boolean) => boolean
 
+/** The `code` of errors in a warm-up. */
+const UNHEARD = 'ERR_MAYFLY_WARMUP'
 const NOTHING = new Uint8Array(0)
 const { parse, stringify } = JSON
 const { apply } = Reflect
@@ -30,12 +39,19 @@ export class Exchanges {
   readonly #channel: Channel
   readonly #ears = new Map<number, Ear>()
   readonly #waiting: (() => void)[] = []
+  /** Encoded values by the names of calls. */
+  readonly #samples = new Map<string, Uint8Array<ArrayBuffer>>()
   #next = 1
   #isOver: () => boolean = () => true
 
   constructor(channel: Channel) {
     this.#channel = channel
     channel.listen((message) => this.#hear(message), () => this.#ears.size > 0)
+  }
+
+  /** What calls give in a warm-up. */
+  practise(samples: readonly Sample[]): void {
+    for (const [binding, member, value] of samples) this.#samples.set(nameOf(binding, member), encode(value))
   }
 
   /** A request begins, and is over when `isOver` says so: then the host hears no more. What was under way in the last one is over. */
@@ -52,7 +68,7 @@ export class Exchanges {
     const given = signal === undefined ? args : withoutSignal(args)
     signal?.throwIfAborted()
     const body = joinMessage(encodeValue(given, { stacks: false }))
-    const name = member === null ? binding : `${binding}.${member}`
+    const name = nameOf(binding, member)
     if (body.length > MAX_VALUE) {
       throw new RangeError(
         `Cannot call ${name}: arguments of ${body.length} bytes, want at most ${MAX_VALUE}`,
@@ -65,11 +81,12 @@ export class Exchanges {
         reject(signal!.reason)
       }
       signal?.addEventListener('abort', cancel)
-      this.send(id, ['call', binding, member], body, ([verb], told) => {
+      this.send(id, ['call', binding, member], body, ([verb], told, unheard) => {
         signal?.removeEventListener('abort', cancel)
+        const sample = unheard ? this.#samples.get(name) : undefined
         try {
-          const value = decodeValue(told)
-          if (verb === 'value') resolve(value)
+          const value = decodeValue(sample ?? told)
+          if (verb === 'value' || sample !== undefined) resolve(value)
           else reject(toThrown(value))
         } catch (error) {
           reject(error)
@@ -114,15 +131,18 @@ export class Exchanges {
     if (id === CLOSED) return this.#close()
     const ear = this.#ears.get(id)
     if (ear === undefined) return
-    if (ear(parse(decode(head)), body)) this.#over(id)
+    if (ear(parse(decode(head)), body, false)) this.#over(id)
   }
 
   /** Nobody hears this request: a warm-up. */
   #close(): void {
-    const error = new TypeError('Cannot call the host: it hears nothing while a program is warmed up')
+    const error = Object.assign(
+      new TypeError('Cannot call the host: it hears nothing while a program is warmed up'),
+      { code: UNHEARD },
+    )
     const told = joinMessage(encodeValue(error, { stacks: false }))
     for (const [id, ear] of [...this.#ears]) {
-      ear(['error'], told)
+      ear(['error'], told, true)
       this.#over(id)
     }
   }
@@ -143,6 +163,10 @@ export function toThrown(value: unknown): unknown {
     })
   }
   return value
+}
+
+function nameOf(binding: string, member: string | null): string {
+  return member === null ? binding : `${binding}.${member}`
 }
 
 /** A signal among the last argument's members, or as the last argument. */
