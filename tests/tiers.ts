@@ -33,9 +33,10 @@ function readTier(): Tier | undefined {
   return Deno.env.get(TIER_VARIABLE) as Tier | undefined
 }
 
-/** Files that only the gate runs: attacks, programs that load badly or run cold, the runtime core (whose build takes minutes), npm packages (800 MB to download), Chromium, growth over many rounds. */
+/** Files that only the gate runs: attacks, programs that load badly or run cold, the runtime core (whose build takes minutes), npm packages (800 MB to download), Chromium, worker processes in place of machines, growth over many rounds. */
 export const GATE_FILES = [
   'tests/benchmark/isolated_routes_test.ts',
+  'tests/docs/cookbook_test.ts',
   'tests/docs/readme_test.ts',
   'tests/guest_core',
   'tests/isolate/core_layout_test.ts',
@@ -51,9 +52,11 @@ export const GATE_FILES = [
   'tests/isolated/surface_test.ts',
   'tests/isolated/teardown_test.ts',
   'tests/isolated/unloadable_test.ts',
+  'tests/isolated/worker_test.ts',
   'tests/isolated/world_test.ts',
   'tests/packages',
   'tests/router/reload_growth_test.ts',
+  'tests/sandbox/fuzz_test.ts',
   'tests/sandbox/parallel_test.ts',
   'tests/sandbox/router_test.ts',
   'tests/sandbox/swap_test.ts',
@@ -61,9 +64,11 @@ export const GATE_FILES = [
   'tests/site/isolation_test.ts',
   'tests/site/playground_runs_test.ts',
   'tests/site/reach_test.ts',
+  'tests/site/tenants_test.ts',
   'tests/tenants/neighbours_test.ts',
   'tests/tenants/sources_test.ts',
   'tests/tenants/swap_test.ts',
+  'tests/tidy/strict_types_test.ts',
 ] as const
 
 /** What runs in virtual machines; the rest of the tests runs beside it. */

@@ -12,9 +12,8 @@ import { decodeValue } from '../../src/values/decode.ts'
 import { encodeValue, joinMessage } from '../../src/values/encode.ts'
 import { ValueError } from '../../src/values/format.ts'
 import { cleanStack } from '../../src/sandbox/stack.ts'
-import { isQuick } from '../tiers.ts'
 
-const FRAMES = isQuick() ? 20_000 : 100_000
+const FRAMES = 100_000
 
 /** Mulberry32: the same numbers in every run. */
 function randomFrom(seed: number): (below: number) => number {

@@ -4,7 +4,6 @@ import { MAX_DRAFT, readMain } from '../../routes/_lib/tenants/draft.ts'
 import { TENANTS } from '../../routes/_lib/tenants/tenants.ts'
 import { createSite } from '../../routes/_site.ts'
 import { MISSING, testIsolated } from '../isolated/fixture.ts'
-import { isQuick } from '../tiers.ts'
 import { hasChromium, LOOKS, openPage, openStage } from './browser.ts'
 import * as inPage from './in_page.js'
 
@@ -149,7 +148,6 @@ testIsolated('a draft answers its visitor, and the tenant stays as it is', async
 
 Deno.test({
   name: 'the page of tenants in Chromium',
-  ignore: isQuick(),
   sanitizeOps: false,
   sanitizeResources: false,
   async fn(t) {
