@@ -97,6 +97,8 @@ export class Outbound implements AsyncDisposable {
       if (redirects >= this.policy.bounds.redirects) {
         throw refuse(url, `more than ${this.policy.bounds.redirects} redirects`)
       }
+      // The program is told where an answer came from, and an error names what was asked.
+      if (secrets.isIn(location) || secrets.isIn(unescapeUrl(location))) throw refuse(url, ECHOED)
       const next = toUrl(location, url)
       const becomesGet = answer.status === 303
         ? method !== 'GET' && method !== 'HEAD'
@@ -217,6 +219,17 @@ export class Outbound implements AsyncDisposable {
   }
 }
 
+const ECHOED = 'the answer tells what the host added to the request'
+
+/** A URL without its escapes; as it is where they are none. */
+function unescapeUrl(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
 /** Headers of an answer that are the connection's. */
 const OWN_RESPONSE_HEADERS = new Set([
   'connection',
@@ -275,7 +288,7 @@ function toOutboundError(url: URL, error: unknown, signal: AbortSignal): unknown
   if (signal.aborted) return signal.reason
   if (error instanceof OutboundError) return error
   if (error instanceof AddressError) return refuse(url, `the name leads to ${error.message}`)
-  if (error instanceof EchoError) return refuse(url, 'the answer tells what the host added to the request')
+  if (error instanceof EchoError) return refuse(url, ECHOED)
   const { code, errors, cause } = error as { code?: unknown; errors?: { code?: unknown }[]; cause?: unknown }
   if (cause instanceof OutboundError || cause instanceof AddressError) {
     return toOutboundError(url, cause, signal)
