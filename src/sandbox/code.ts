@@ -44,6 +44,8 @@ export interface SandboxCode<Env extends object = Readonly<Record<string, unknow
   /** As {@linkcode outbound}, by the name that Workers have for it. */
   readonly globalOutbound?: SandboxOutbound | undefined
   readonly limits?: SandboxLimits | undefined
+  /** The code is trusted: it is bundled with the packages that it imports, on the host, as routes are. Default false. */
+  readonly npm?: boolean | undefined
   /** Taken as Workers have them, and of no effect: the runtime is the one that is installed. */
   readonly compatibilityDate?: string
   readonly compatibilityFlags?: readonly string[]
@@ -72,6 +74,7 @@ const MAX_CODE_BYTES = 64 << 20
 const MAX_NAME = 512
 const NAME = /^[\w@$~.+-][\w@$~.+/-]*$/
 
+/** What a module that is text is, by the ending of its name. */
 const ENDINGS: readonly (readonly [RegExp, ModuleKind])[] = [
   [/\.m?js$/, 'js'],
   [/\.m?ts$/, 'ts'],
@@ -87,6 +90,7 @@ const MEMBERS: ReadonlySet<string> = new Set([
   'outbound',
   'globalOutbound',
   'limits',
+  'npm',
   'compatibilityDate',
   'compatibilityFlags',
 ])
@@ -123,6 +127,9 @@ export function checkCode(code: SandboxCode): CheckedCode {
   const bytes = entries.reduce((sum, [name, , content]) => sum + name.length + content.length, 0)
   if (bytes > MAX_CODE_BYTES) {
     throw new RangeError(`Cannot load a program: ${bytes} bytes of modules, want at most ${MAX_CODE_BYTES}`)
+  }
+  if (code.npm !== undefined && typeof code.npm !== 'boolean') {
+    throw new TypeError(`Cannot load a program: npm is ${Deno.inspect(code.npm)}, want true or false`)
   }
   return {
     program: { main: mainModule, modules: entries },

@@ -3,7 +3,7 @@ import { openVirtualMachines } from '../isolate/boot/virtual_machines.ts'
 import type { Machines, ParkedLimits } from '../isolate/machines/machines.ts'
 import { takeResponse, takeValue } from './answer.ts'
 import { toChannel } from './channel.ts'
-import { checkCode } from './code.ts'
+import { loadCode } from './packages.ts'
 import type { SandboxEvents } from './events.ts'
 import { type Handover, type KeptCode, KeptProgram } from './kept.ts'
 import { type ResolvedLimits, resolveLimits, withTimeout } from './limits.ts'
@@ -90,7 +90,7 @@ export class KeptPrograms {
   }
 
   async #load(load: SandboxLoader): Promise<KeptCode> {
-    const code = checkCode(await load())
+    const code = await loadCode(load, this.#options.runtime)
     return { code, limits: resolveLimits(this.#options.runtime, code.limits, this.#options.limits) }
   }
 

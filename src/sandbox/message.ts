@@ -47,3 +47,7 @@ export const CALL_HANDLER = 0
 export const FETCH_HANDLER = 1
 /** A request for the default export of a program that the machine has, as it is: nothing else comes with it. */
 export const PLAIN_FETCH_HANDLER = 2
+/** The same with props that are plain: a word of {@linkcode PROPS_HEAD_BYTES} with the bytes of their JSON, that JSON, the request's body. */
+export const PROPS_FETCH_HANDLER = 3
+/** Little endian. */
+export const PROPS_HEAD_BYTES = 4

@@ -12,11 +12,19 @@ import { toPrintable } from '../errors/printable.ts'
 import { decodeDescription } from '../isolate/wire/response_frame.ts'
 import type { Warmup } from '../isolate/warm/warmup.ts'
 import { HEADER_MAX } from '../isolate/wire/wire.ts'
-import { checkCode, type CheckedCode, type SandboxCode } from './code.ts'
+import type { CheckedCode, SandboxCode } from './code.ts'
+import { begin, mayPromote, succeed, type Succession } from './back_off.ts'
+import { loadCode } from './packages.ts'
 import type { SandboxEvents } from './events.ts'
 import { type ResolvedLimits, resolveLimits } from './limits.ts'
 import type { Running, SandboxMachines } from './machines.ts'
-import { type Call, CALL_HANDLER, FETCH_HANDLER, PLAIN_FETCH_HANDLER } from './message.ts'
+import {
+  type Call,
+  CALL_HANDLER,
+  FETCH_HANDLER,
+  PLAIN_FETCH_HANDLER,
+  PROPS_FETCH_HANDLER,
+} from './message.ts'
 import type { ResolvedSandboxOptions } from './options.ts'
 import { planLoaded, toCallFrame, toFetchFrame, toPlainFetchFrame } from './runner.ts'
 import { type CallShape, Shapes } from './shapes.ts'
@@ -37,6 +45,8 @@ export interface Version {
   /** Bytes of its code that count. */
   bytes: number
   uses: number
+  /** When it took its place among others of its name. */
+  succession: Succession
   state: 'once' | 'promoting' | 'warm' | 'cold' | 'gone'
   running: Running | null
 }
@@ -111,6 +121,7 @@ export class Programs {
       loaded: null,
       bytes: 0,
       uses: 0,
+      succession: begin(performance.now()),
       state: 'once',
       running: null,
     }
@@ -164,13 +175,19 @@ export class Programs {
   /** Notes a use. Gives the snapshot that it goes to, or null for the runner. */
   use(version: Version): Running | null {
     version.uses++
+    if (version.state === 'warm' && version.running!.booted.inMemory === false) {
+      // To load and warm it up takes longer than to bring the code along: it may get another snapshot behind the scenes.
+      this.#machines.retire(version.running!)
+      this.lose(version, version.running!)
+    }
     if (version.state === 'warm') {
       this.#warm.delete(version)
       this.#warm.add(version)
       return version.running
     }
     const { promoteAfter } = this.#options
-    if (version.state === 'once' && promoteAfter > 0 && version.uses >= promoteAfter) this.#promote(version)
+    const isUsed = version.state === 'once' && promoteAfter > 0 && version.uses >= promoteAfter
+    if (isUsed && mayPromote(version.succession, performance.now())) this.#promote(version)
     return null
   }
 
@@ -193,8 +210,8 @@ export class Programs {
   }
 
   async #load(version: Version): Promise<LoadedCode> {
-    const code = checkCode(await version.loader())
     const { runtime, limits } = this.#options
+    const code = await loadCode(version.loader, runtime)
     this.#keep(version, code.bytes)
     return { code, limits: resolveLimits(runtime, code.limits, limits), shapes: new Shapes(code.program) }
   }
@@ -222,6 +239,7 @@ export class Programs {
       () => {
         if (slot.next !== next) return this.#end(next)
         const former = slot.current
+        next.succession = succeed(former.succession, performance.now())
         slot.current = next
         slot.next = null
         this.#end(former)
@@ -277,6 +295,7 @@ export class Programs {
     )
     const running = await this.#machines.boot(plan)
     const failed = failureOf(running)
+    if (failed === null && !isOver()) await running.machines.prepare(running.booted)
     if (failed !== null || isOver()) {
       this.#machines.retire(running)
       if (failed !== null) throw new Error(failed)
@@ -336,15 +355,16 @@ function toWarmup(shapes: readonly CallShape[]): Warmup[] {
       const call: Call = { ...none, entrypoint, method, args }
       return { handler: CALL_HANDLER, frame: toCallFrame(call), count, tried: null }
     }
-    const { entrypoint, method, path, type, body } = shape
+    const { entrypoint, method, path, type, body, props } = shape
     const hasBody = method !== 'GET' && method !== 'HEAD'
     const request = new Request(new URL(path, 'http://sandbox/'), {
       method,
       headers: type === '' ? {} : { 'content-type': type },
     })
     const bytes = new TextEncoder().encode(hasBody ? body : '')
-    if (entrypoint === 'default') {
-      return { handler: PLAIN_FETCH_HANDLER, frame: toPlainFetchFrame(request, bytes), count, tried: null }
+    if (props !== null) {
+      const handler = props === undefined ? PLAIN_FETCH_HANDLER : PROPS_FETCH_HANDLER
+      return { handler, frame: toPlainFetchFrame(request, bytes, props), count, tried: null }
     }
     return {
       handler: FETCH_HANDLER,

@@ -28,6 +28,8 @@ import {
   type FetchCall,
   type GuestProgram,
   PLAIN_FETCH_HANDLER,
+  PROPS_FETCH_HANDLER,
+  PROPS_HEAD_BYTES,
 } from './message.ts'
 import type { ReachNames } from '../reach/calls/protocol.ts'
 import { encodeValue, joinMessage } from '../values/encode.ts'
@@ -41,7 +43,7 @@ export interface RunnerKind {
 
 const GUEST = new URL('./guest/', import.meta.url)
 /** What `createRunner` gives, by its number on the wire. */
-const HANDLERS = ['call', 'fetch', 'plainFetch'] as const
+const HANDLERS = ['call', 'fetch', 'plainFetch', 'propsFetch'] as const
 const PROGRAM_MARK = '__MAYFLY_PROGRAM__'
 const OUTPUT_MARK = '__MAYFLY_OUTPUT_BYTES__'
 const LOG_MARK = '__MAYFLY_LOG_BYTES__'
@@ -191,16 +193,43 @@ export function toFetchFrame(request: Request, call: FetchCall): Uint8Array<Arra
   return toFrame(FETCH_HANDLER, request.method, request.url, [...request.headers], call)
 }
 
-/** A frame that asks the default export of a program that the machine has, which gets nothing but the request. */
+/**
+ * A frame that asks the default export of a program that the machine has, which gets nothing but the request, and props as
+ * {@linkcode toPlainProps} gives them.
+ */
 export function toPlainFetchFrame(
   { method, url, headers }: Request,
   body: Uint8Array,
+  props?: string,
 ): Uint8Array<ArrayBuffer> {
   const path = new URL(url).pathname
+  const handler = props === undefined ? PLAIN_FETCH_HANDLER : PROPS_FETCH_HANDLER
   return encodeRequest(
-    { handler: PLAIN_FETCH_HANDLER, method, url, path, headers: [...headers], seed: createSeed() },
-    body,
+    { handler, method, url, path, headers: [...headers], seed: createSeed() },
+    props === undefined ? body : withProps(props, body),
   )
+}
+
+/** Props as JSON; null for those that need a structured clone: only an object of texts, numbers and booleans is as good as one. */
+export function toPlainProps(props: unknown): string | null {
+  if (typeof props !== 'object' || props === null) return null
+  const prototype = Object.getPrototypeOf(props)
+  if (prototype !== Object.prototype && prototype !== null) return null
+  for (const [name, value] of Object.entries(props)) {
+    const isPlain = value === undefined || typeof value === 'string' || typeof value === 'boolean' ||
+      (typeof value === 'number' && Number.isFinite(value) && !Object.is(value, -0))
+    if (!isPlain || name === 'toJSON' || name === '__proto__') return null
+  }
+  return JSON.stringify(props)
+}
+
+function withProps(props: string, body: Uint8Array): Uint8Array<ArrayBuffer> {
+  const text = new TextEncoder().encode(props)
+  const bytes = new Uint8Array(PROPS_HEAD_BYTES + text.length + body.length)
+  new DataView(bytes.buffer).setUint32(0, text.length, true)
+  bytes.set(text, PROPS_HEAD_BYTES)
+  bytes.set(body, PROPS_HEAD_BYTES + text.length)
+  return bytes
 }
 
 function toFrame(

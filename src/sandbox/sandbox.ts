@@ -33,7 +33,7 @@ import {
   WEIGHT_RULE,
 } from './options.ts'
 import { type LoadedCode, Programs, type SandboxLoader, type Version } from './programs.ts'
-import { toCallFrame, toFetchFrame, toPlainFetchFrame } from './runner.ts'
+import { toCallFrame, toFetchFrame, toPlainFetchFrame, toPlainProps } from './runner.ts'
 import { type Done, perform, type Run } from './runs.ts'
 import { type Asks, type CallOptions, SandboxWorker } from './worker.ts'
 
@@ -323,13 +323,17 @@ export class Sandbox<Env extends object = Readonly<Record<string, unknown>>> imp
         readBody(request, this.#options.maxBodyBytes),
       ])
       const limits = withTimeout(loaded.limits, options)
-      const isPlain = call.entrypoint === 'default' && call.props === undefined
-      if (this.#programs.learns(version)) loaded.shapes.addFetch(call.entrypoint, request, body)
+      const isDefault = call.entrypoint === 'default'
+      const props = call.props === undefined || !isDefault ? undefined : toPlainProps(call.props)
+      const isPlain = isDefault && props !== null
+      if (this.#programs.learns(version)) {
+        loaded.shapes.addFetch(call.entrypoint, request, body, isPlain ? call.props : null)
+      }
       const { completion, remains } = await this.#perform(
         version,
         { ...loaded, limits },
         (code) =>
-          code === null && isPlain ? toPlainFetchFrame(request, body) : toFetchFrame(request, {
+          code === null && isPlain ? toPlainFetchFrame(request, body, props) : toFetchFrame(request, {
             ...call,
             program: code?.program,
             env: code?.env,

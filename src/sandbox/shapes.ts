@@ -34,6 +34,8 @@ export type CallShape =
     readonly path: string
     readonly type: string
     readonly body: string
+    /** As JSON; undefined: there were none; null: such that JSON has not, or that of another entry point. */
+    readonly props: string | undefined | null
   }
 
 /** The shapes that a program had, each once. */
@@ -69,7 +71,8 @@ export class Shapes {
     this.#add({ kind: 'call', entrypoint, method, args: args.map((value) => this.#toShape(value, 0)) })
   }
 
-  addFetch(entrypoint: string, request: Request, body: Uint8Array): void {
+  /** `props`: null for those that are to be left out. */
+  addFetch(entrypoint: string, request: Request, body: Uint8Array, props: unknown): void {
     if (!this.open) return
     const { pathname, searchParams } = new URL(request.url)
     const path = pathname.split('/').map((part) => part === '' || this.#isOwn(part) ? part : 'x').join('/')
@@ -83,6 +86,7 @@ export class Shapes {
       path: query === '' ? path : `${path}?${query}`,
       type: isJson ? 'application/json' : '',
       body: isJson ? this.#toJsonShape(body) : '',
+      props: props === null || props === undefined ? props : JSON.stringify(this.#toShape(props, 0) ?? {}),
     })
   }
 

@@ -51,6 +51,10 @@ export class ScriptedMachines implements Machines {
     })
   }
 
+  prepare(): Promise<void> {
+    return Promise.resolve()
+  }
+
   retire(): Promise<void> {
     return Promise.resolve()
   }

@@ -75,6 +75,32 @@ inEachSandbox({ promoteAfter: 3, promoted: 2 }, ({ runtime, test, sandbox }) => 
     assert(calls === 0 && callsLater > 1, `${calls} and ${callsLater} calls`)
   })
 
+  test('props of a request are there before the snapshot and in it, plain or not', async () => {
+    const text = `export default {
+        async fetch(request, env, { props }) {
+          const { tenant, n, missing, map } = props
+          return Response.json({ tenant, n, missing: missing === undefined, map: map?.get('a'), body: await request.text() })
+        }
+      }`
+    const worker = sandbox().get(`props ${runtime}`, () => program(text))
+    const ask = async (props: Record<string, unknown>) => {
+      const request = new Request('http://a.b/', { method: 'POST', body: 'böd\u0000y' })
+      return await (await worker.entrypoint('default', { props }).fetch(request)).json()
+    }
+    const look = async () => [
+      await ask({ tenant: 'ä"\ud800', n: 1.5, missing: undefined }),
+      await ask({ tenant: 'b', n: 2, map: new Map([['a', 1]]) }),
+    ]
+    const ready = next(sandbox(), 'sandbox:ready')
+    const before = [await look(), await look()]
+    await ready
+    const wanted = [
+      { tenant: 'ä"\ud800', n: 1.5, missing: true, body: 'böd\u0000y' },
+      { tenant: 'b', n: 2, missing: true, map: 1, body: 'böd\u0000y' },
+    ]
+    assertEquals([...before, await look()], [wanted, wanted, wanted])
+  })
+
   test('what callers sent is in no snapshot', async () => {
     const secret = crypto.randomUUID()
     const text = `const seen = [] // /users?token=1 { password }
@@ -277,6 +303,7 @@ Deno.test('of a call that is remembered nothing is left but its shape', () => {
     'default',
     new Request('http://h/users/77/Secret?secret1=a&page=2', { method: 'POST', headers }),
     body,
+    { page: 'secret', secret1: 'secret', users: true },
   )
   assertEquals(shapes.all, [
     {
@@ -292,6 +319,7 @@ Deno.test('of a call that is remembered nothing is left but its shape', () => {
       path: '/users/x/x?page=x',
       type: 'application/json',
       body: '{"a":"xxxxxx","b":[1]}',
+      props: '{"page":"xxxxxx","users":true}',
     },
   ])
 })

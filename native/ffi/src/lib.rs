@@ -112,6 +112,12 @@ exports! {
         Ok(0)
     }
 
+    /// How many isolates hold a program.
+    fn mayfly_program_holders(program: i32) {
+        PROGRAMS.get(program)?;
+        Ok(count(shares().holders(program)))
+    }
+
     /// How a boot went or why it failed, as JSON.
     fn mayfly_program_text(program: i32, text: *mut u8, capacity: u32) {
         let words = PROGRAMS.get(program)?.text()?;
@@ -198,7 +204,13 @@ exports! {
         unsafe { bytes_out(POOLS.get(pool)?.secret(), bytes, capacity) }
     }
 
-    /// Makes every worker fork a program ahead of its first request.
+    /// How many workers have a machine of a program.
+    fn mayfly_pool_prepared(pool: i32, program: i32) {
+        let id = PROGRAMS.get(program)?.program()?.id();
+        Ok(count(POOLS.get(pool)?.pool().prepared(id)))
+    }
+
+    /// Makes every worker fork a program ahead of its first request, one after the other.
     fn mayfly_pool_prepare(pool: i32, program: i32) {
         POOLS.get(pool)?.pool().prepare(&PROGRAMS.get(program)?.program()?);
         Ok(0)

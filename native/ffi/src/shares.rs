@@ -65,6 +65,11 @@ impl Shares {
         self.shared.get(&handle).is_some_and(|share| share.holders > 1)
     }
 
+    /// How many hold it; 1 for one that was booted without a key.
+    pub fn holders(&self, handle: i32) -> usize {
+        self.shared.get(&handle).map_or(1, |share| share.holders)
+    }
+
     /// Nobody gets this one for its key any more.
     pub fn hide(&mut self, handle: i32) {
         if let Some(share) = self.shared.get(&handle)
@@ -101,6 +106,7 @@ mod tests {
         assert!(!shares.has_others(7));
         assert_eq!(shares.hold(b"a", |_| true, none).unwrap(), 7);
         assert!(shares.has_others(7));
+        assert_eq!((shares.holders(7), shares.holders(50)), (2, 1));
         assert_eq!(shares.hold(b"b", |_| true, || Ok(8)).unwrap(), 8);
         assert_eq!(shares.let_go(7), (true, false));
         assert_eq!(shares.let_go(7), (true, true));

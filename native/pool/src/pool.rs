@@ -10,7 +10,7 @@ use crate::channel::{Channel, Said};
 use crate::program::Program;
 use crate::queue::{Parking, Refused};
 use crate::worker::job::{Completion, Job, Reset};
-use crate::worker::shared::{Order, Shared, Timed};
+use crate::worker::shared::{Order, Shared, Timed, WorkerSlot};
 use crate::worker::stats::PoolStats;
 use crate::worker::supervisor;
 
@@ -41,9 +41,15 @@ impl Pool {
         Ok(Pool { shared, supervisor })
     }
 
-    /// Makes every worker fork the program ahead of its first request.
+    /// Makes every worker fork the program ahead of its first request, one after the other.
     pub fn prepare(&self, program: &Arc<Program>) {
-        self.shared.queue.order(&Order::Prepare(program.clone()));
+        self.shared.queue.order_to(0, Order::Prepare(program.clone()));
+    }
+
+    /// Workers that have forked the program.
+    pub fn prepared(&self, program: u64) -> usize {
+        let has = |slot: &&WorkerSlot| slot.programs().contains_key(&program);
+        self.shared.slots.iter().filter(has).count()
     }
 
     /// Makes every worker drop its machine of a program. Requests that name it later fork it anew.

@@ -5,6 +5,7 @@
 //!                         -> answer -> (reset) -> clean: its figures go into the completion while that is in `done`,
 //!                                                 else -> resets -> take_resets
 //! take -> park -> (message, time) go_on -> flows -> take, by the worker that parked it
+//! take -> give_way ---------------------> flows -> take, by the worker that it gave
 //! ```
 
 mod fetch;
@@ -47,7 +48,7 @@ pub(crate) enum Work<J, O> {
     Job(J),
     /// An order for this worker alone.
     Order(O),
-    /// The request of this number, which this worker parked, goes on.
+    /// The request of this number, which this worker parked or which gave way, goes on.
     Parked(u64),
 }
 
@@ -252,6 +253,23 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
         state.jobs.done(worker, monotonic_ns());
     }
 
+    /// Whether what a worker runs is to give way to another flow.
+    pub fn is_wanted(&self, worker: usize) -> bool {
+        let state = self.lock();
+        !state.closed && state.jobs.is_wanted(worker, monotonic_ns())
+    }
+
+    /// The job that `take` gave to a worker gives way: the worker takes it again, as [`Work::Parked`], in its flow's turn.
+    pub fn give_way(&self, worker: usize, number: u64) {
+        let mut state = self.lock();
+        state.at[worker] = At::Rest;
+        if let Some(flow) = state.jobs.flow_of(worker) {
+            state.parked.park(number, worker, flow, u64::MAX);
+            state.parked.go_on(number);
+        }
+        state.jobs.give_way(worker, number, monotonic_ns());
+    }
+
     /// Lets a parked request go on; does nothing to another.
     pub fn go_on(&self, number: u64) {
         let mut state = self.lock();
@@ -306,6 +324,21 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
         state.sleeping.clear();
         drop(state);
         self.work.iter().for_each(Condvar::notify_one);
+    }
+
+    /// Gives one worker an order.
+    pub fn order_to(&self, worker: usize, order: O) {
+        let mut state = self.lock();
+        let Some(orders) = state.orders.get_mut(worker) else {
+            return;
+        };
+        orders.push_back(order);
+        self.arrived.fetch_add(1, Ordering::Release);
+        let wakes = state.rouse(worker);
+        drop(state);
+        if wakes {
+            self.work[worker].notify_one();
+        }
     }
 
     /// Waits for work; `None` when the queue is closed and empty.

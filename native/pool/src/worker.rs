@@ -16,7 +16,7 @@ use crate::channel::Channel;
 use crate::confined::{Listed, confine_vm_thread};
 use crate::outcome::{Outcome, RequestStats};
 use crate::program::Program;
-use crate::program::instance::{Course, Instance, Ran, Reached};
+use crate::program::instance::{Asks, Course, Instance, Ran, Reached};
 use crate::queue::Work;
 use crate::sched::scheduler;
 use crate::worker::job::{Completion, MachineState, Reset};
@@ -53,13 +53,14 @@ struct Task {
     check: bool,
     queue_ns: u64,
     /// Of one that may be parked.
-    talk: Option<(Arc<Channel>, Course)>,
+    channel: Option<Arc<Channel>>,
 }
 
-/// A request that waits for the host, and its machine.
+/// A request that waits for the host, or gave way, and its machine.
 struct Parked<'a> {
     machine: Box<Machine<'a>>,
     task: Task,
+    course: Course,
 }
 
 /// A worker's machines, by program. Its thread may be stopped by a crash anywhere: no destructor runs then.
@@ -107,10 +108,12 @@ pub(crate) fn work(shared: &Shared, index: usize) {
                 slot.programs().remove(&program);
             }
             Work::Order(Order::Prepare(program)) => {
-                // A failure shows again, with its reason, when a request needs the machine.
                 let _ = worker.prepare(&program);
+                shared.queue.order_to(index + 1, Order::Prepare(program));
             }
             Work::Order(Order::DropIdle(least)) => worker.drop_idle(least),
+            // A failure shows again, with its reason, when a request needs the machine.
+            Work::Order(Order::Refill(program)) => drop(worker.prepare(&program)),
         }
     }
 }
@@ -183,7 +186,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Runs a job, and completes it or parks it.
+    /// Runs a job until it is over, is parked or gives way.
     fn run(&mut self, timed: Timed) {
         let Timed { job, submitted } = timed;
         let queue_ns = monotonic_ns().saturating_sub(submitted);
@@ -200,71 +203,97 @@ impl<'a> Worker<'a> {
         };
         #[cfg(test)]
         crate::injected::act_on(&job.frame);
-        let (alarm, shared) = (&mut self.alarm, self.shared);
-        let mut task = Task {
+        let task = Task {
             id: job.id,
             program: job.program,
             keep: job.keep,
             check: job.check,
             queue_ns,
-            talk: None,
+            channel: job.channel,
         };
-        let Some(channel) = job.channel else {
-            let ran = machine.instance.run(job.frame, alarm, job.timeout_ns);
+        if task.program.service.is_some() && task.channel.is_none() {
+            let ran = machine.instance.run(job.frame, &mut self.alarm, job.timeout_ns);
             return self.end(machine, task, ran);
-        };
-        self.slot.channels().insert(job.id, channel.clone());
-        let tell = || shared.queue.tell_said(job.id);
-        let (course, reached) = machine
-            .instance
-            .begin(job.frame, alarm, &channel, job.timeout_ns, &tell);
-        task.talk = Some((channel, course));
-        self.take_in(machine, task, reached);
+        }
+        if let Some(channel) = &task.channel {
+            self.slot.channels().insert(job.id, channel.clone());
+        }
+        let (course, reached) = machine.instance.begin(
+            job.frame,
+            &mut self.alarm,
+            task.channel.as_ref(),
+            job.timeout_ns,
+            &Asks {
+                tell: &|| self.shared.queue.tell_said(task.id),
+                is_wanted: &|| is_wanted(self.shared, self.index, &task),
+            },
+        );
+        self.take_in(
+            Parked {
+                machine,
+                task,
+                course,
+            },
+            reached,
+        );
     }
 
-    /// Goes on with a parked job.
+    /// Goes on with a job that was parked or gave way.
     fn go_on(&mut self, job: u64) {
-        let Some(Parked {
-            mut machine,
-            mut task,
-        }) = self.parked.remove(&job)
-        else {
+        let Some(mut parked) = self.parked.remove(&job) else {
             return;
         };
-        let Some((channel, course)) = &mut task.talk else {
-            return;
+        let Parked {
+            machine,
+            task,
+            course,
+        } = &mut parked;
+        let (shared, index) = (self.shared, self.index);
+        let asks = Asks {
+            tell: &|| shared.queue.tell_said(job),
+            is_wanted: &|| is_wanted(shared, index, task),
         };
-        let shared = self.shared;
-        let tell = || shared.queue.tell_said(job);
-        let reached = machine.instance.go_on(&mut self.alarm, channel, course, &tell);
-        self.take_in(machine, task, reached);
+        let reached = machine.instance.go_on(&mut self.alarm, course, &asks);
+        self.take_in(parked, reached);
     }
 
-    /// Ends or parks a job with a channel.
-    fn take_in(&mut self, mut machine: Box<Machine<'a>>, task: Task, reached: Reached) {
-        let (Some((channel, course)), id) = (&task.talk, task.id) else {
-            return;
-        };
+    /// Ends a job, parks it or lets it give way.
+    fn take_in(&mut self, mut parked: Parked<'a>, reached: Reached) {
+        let Parked {
+            machine,
+            task,
+            course,
+        } = &mut parked;
+        let (id, channel) = (task.id, task.channel.clone());
         match reached {
             Reached::Waits { wake, deaf } => {
                 // Its thread's time slice is as usual again.
                 machine.instance.rest();
-                let channel = channel.clone();
-                if self.shared.ends.load(Ordering::Acquire) {
+                if self.shared.ends.load(Ordering::Acquire)
+                    && let Some(channel) = &channel
+                {
                     channel.call_off();
                 }
-                self.parked.insert(id, Parked { machine, task });
+                self.parked.insert(id, parked);
                 self.shared.queue.park(self.index, id, wake);
                 // Behind it: whoever says something from now on finds it parked.
-                if channel.park(deaf) {
+                if channel.is_some_and(|channel| channel.park(deaf)) {
                     self.shared.queue.go_on(id);
                 }
             }
+            Reached::GivesWay => {
+                machine.instance.rest();
+                self.parked.insert(id, parked);
+                self.shared.queue.give_way(self.index, id);
+            }
             Reached::End(outcome) => {
-                channel.end();
-                self.slot.channels().remove(&id);
+                if let Some(channel) = channel {
+                    channel.end();
+                    self.slot.channels().remove(&id);
+                }
+                task.queue_ns += course.gave_way_ns;
                 let ran = machine.instance.ran(outcome, course);
-                self.end(machine, task, ran);
+                self.end(parked.machine, parked.task, ran);
             }
         }
     }
@@ -292,6 +321,11 @@ impl<'a> Worker<'a> {
             let _ = self.prepare(&task.program);
         }
     }
+}
+
+/// Whether a job is to give way. One that keeps its program's state does not: the next one needs its machine.
+fn is_wanted(shared: &Shared, index: usize, task: &Task) -> bool {
+    !task.keep && shared.queue.is_wanted(index)
 }
 
 /// Completes a job that ran, before or after the reset; false when the machine is lost.

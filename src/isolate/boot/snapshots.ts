@@ -30,6 +30,10 @@ import type { HandlerTrial } from '../machines/trial.ts'
 /** Memory of one machine of a program beside the snapshot: pages of its own, and what the host and KVM keep of it. */
 const MACHINE_BYTES = 1 << 20
 
+/** Longest wait for forks ahead of the first request: a worker may be busy. Milliseconds. */
+const PREPARE_MS = 500
+const PREPARE_STEP_MS = 2
+
 /** A snapshot, and how it came to be. */
 interface Taken {
   readonly native: NativeProgram
@@ -61,6 +65,10 @@ export class SnapshotProgram implements BootedProgram {
     this.native = native
     this.description = native.answer(0)
     this.how = how
+  }
+
+  get inMemory(): boolean {
+    return this.native !== null
   }
 
   get bootMs(): number {
@@ -268,6 +276,18 @@ export class Snapshots {
     }
   }
 
+  /** Forks a program in every worker ahead of its first request. Resolves when they have, or take too long. */
+  async prepare(program: SnapshotProgram): Promise<void> {
+    const { native } = program
+    if (native === null || !native.open || program.retired) return
+    program.asked = true
+    this.#pool.prepare(native)
+    for (let ms = 0; ms < PREPARE_MS && native.open && !program.retired; ms += PREPARE_STEP_MS) {
+      if (this.#pool.prepared(native) >= this.#options.vms) return
+      await new Promise((resolve) => setTimeout(resolve, PREPARE_STEP_MS))
+    }
+  }
+
   /** Ends a program after its requests. */
   async retire(program: SnapshotProgram): Promise<void> {
     this.#programs.delete(program)
@@ -320,9 +340,12 @@ export class Snapshots {
     const { memoryBudgetMb } = this.#options
     if (memoryBudgetMb === undefined) return
     const held = [...this.#programs].filter(({ native }) => native !== null)
-    let bytes = this.#bases.bytes + held.reduce((sum, each) => sum + this.#bytesOf(each), 0)
+    // One budget for all isolates that share the pool: each has its part of it, and counts its part of what others hold too.
+    const isolates = this.#pool.members
+    const budget = memoryBudgetMb * (1 << 20) / isolates
+    let bytes = this.#bases.bytes / isolates + held.reduce((sum, each) => sum + this.#bytesOf(each), 0)
     for (const each of held.toSorted((a, b) => a.used - b.used)) {
-      if (bytes <= memoryBudgetMb * (1 << 20)) break
+      if (bytes <= budget) break
       if (each === program) continue
       bytes -= this.#bytesOf(each)
       this.#drop(each)
@@ -330,7 +353,7 @@ export class Snapshots {
   }
 
   #bytesOf({ native }: SnapshotProgram): number {
-    return native!.report.ownBytes + this.#options.vms * MACHINE_BYTES
+    return (native!.report.ownBytes + this.#options.vms * MACHINE_BYTES) / native!.holders
   }
 
   #drop(program: SnapshotProgram): void {

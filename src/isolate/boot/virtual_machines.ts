@@ -99,6 +99,10 @@ class VirtualMachines implements Machines {
     }
   }
 
+  prepare(program: BootedProgram): Promise<void> {
+    return this.#snapshots.prepare(program as SnapshotProgram)
+  }
+
   retire(program: BootedProgram): Promise<void> {
     return this.#snapshots.retire(program as SnapshotProgram)
   }

@@ -4,7 +4,7 @@
  */
 import { fromFileUrl } from '@std/path'
 import { type BuildResult, ProgramError, runBuild } from '../compile/compiler.ts'
-import { containIn, refusalOf } from '../resolve/containment.ts'
+import { containIn, type Containment, refusalOf } from '../resolve/containment.ts'
 import { globalPath, SUBSTITUTE_FOLDER } from '../core/core_resolver.ts'
 import { readCompilerOptions, toCompilation } from '../compile/compiler_options.ts'
 import type { ReachNames } from '../../reach/calls/protocol.ts'
@@ -14,6 +14,7 @@ import { NODE_GLOBALS } from '../core/node_in_core.ts'
 import type { IsolateRuntime } from '../plan/options.ts'
 import { withOwnNames } from './own_names.ts'
 import { ENTRY_NAMESPACE, resolverPlugin } from './resolver.ts'
+import { givenFolder, type GivenModules, givenPlugin } from './given_modules.ts'
 
 /** A handler: an export of a route file. */
 export interface BundleHandler {
@@ -133,6 +134,33 @@ export async function bundleModule({ runtime, root, file }: ModuleInput): Promis
   const containment = await containIn(root)
   const refusal = await refusalOf(containment, file)
   if (refusal !== null) throw new ProgramError(`module: ${refusal}`, { file, line: 1, column: 1 })
+  return await buildModule(runtime, root, containment, file)
+}
+
+/** Modules that are handed in, for what loads modules by itself. */
+export interface GivenInput {
+  readonly runtime: IsolateRuntime
+  /** A folder whose project's packages may be in the bundle. */
+  readonly root: string
+  /** The module whose exports are those of the bundle. */
+  readonly main: string
+  readonly modules: GivenModules
+}
+
+/** Bundles modules that are handed in with their packages, as {@link bundleModule}. Files of the project are not theirs to import. */
+export async function bundleGiven({ runtime, root, main, modules }: GivenInput): Promise<Bundle> {
+  const containment = await containIn(root)
+  const folder = givenFolder(containment.project)
+  return await buildModule(runtime, root, containment, `${folder}/${main}`, [givenPlugin(folder, modules)])
+}
+
+async function buildModule(
+  runtime: IsolateRuntime,
+  root: string,
+  containment: Containment,
+  file: string,
+  plugins: readonly Plugin[] = [],
+): Promise<Bundle> {
   if (runtime === 'core') containment.packages.add(await Deno.realPath(SUBSTITUTE_FOLDER))
   const options = await readCompilerOptions(root, containment.project)
   const name = JSON.stringify(file)
@@ -143,16 +171,19 @@ export default module.default
   // Bundled by itself: Mayfly's own may lie outside of the project.
   const guest = await bundleOwn(runtime, `export * from ${toGuestImport('standalone.ts')}`)
   const text = new TextDecoder().decode(guest.code)
-  return await build(runtime, entry, { runtime, containment, options }, [file], text)
+  return await build(runtime, entry, { runtime, containment, options }, [file], { text, plugins })
 }
 
-/** `files` as {@link resolverPlugin} takes it; `routes`: the route files; `guest`: the text of the guest's file, where the bundle holds it. */
+/** A plugin of the bundler. */
+type Plugin = ReturnType<typeof givenPlugin>
+
+/** `files` as {@link resolverPlugin} takes it; `routes`: the route files; `guest`: the text of the guest's file, where the bundle holds it, and plugins that come first. */
 async function build(
   runtime: IsolateRuntime,
   entry: string,
   files: FileModules | null,
   routes: readonly string[],
-  guest: string | null = null,
+  guest: { readonly text: string; readonly plugins: readonly Plugin[] } | null = null,
 ): Promise<Bundle> {
   const reasons = new Map<string, string>()
   const run = (more: Readonly<Record<string, unknown>>) =>
@@ -160,7 +191,10 @@ async function build(
       'bundle isolated handlers',
       {
         entryPoints: [ENTRY],
-        plugins: [resolverPlugin(entry, `./${RUNTIME_FILE}`, runtime, files, reasons, guest)],
+        plugins: [
+          ...(guest?.plugins ?? []),
+          resolverPlugin(entry, `./${RUNTIME_FILE}`, runtime, files, reasons, guest?.text ?? null),
+        ],
         bundle: true,
         write: false,
         metafile: true,

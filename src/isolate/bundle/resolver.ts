@@ -15,6 +15,7 @@ import {
 } from '../resolve/deno_resolve.ts'
 import { admitPackage, type Containment } from '../resolve/containment.ts'
 import { type FileModules, loadFiles, REQUIRED_NAMESPACE } from './file_modules.ts'
+import { GIVEN_NAMESPACE } from './given_modules.ts'
 import {
   EMPTY_NAMESPACE,
   isGlobalPath,
@@ -149,7 +150,7 @@ async function betweenKinds(
     return result
   }
   if (kind !== 'import-statement' && kind !== 'dynamic-import') return result
-  if (namespace !== 'file' && namespace !== REMOTE_NAMESPACE) return result
+  if (!['file', REMOTE_NAMESPACE, GIVEN_NAMESPACE].includes(namespace)) return result
   const crosses = await crossesKinds(namespace === 'file' ? importer : '/remote.mjs', result.path)
   return crosses ? { path: result.path, namespace: INTEROP_NAMESPACE } : result
 }

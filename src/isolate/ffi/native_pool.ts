@@ -160,7 +160,13 @@ export class NativePool {
     return this.#library.readBytes((bytes, capacity) => mayfly_pool_secret(this.#handle, bytes, capacity))
   }
 
-  /** Makes every worker fork a program ahead of its first request. */
+  /** Workers that have forked a program. */
+  prepared(program: NativeProgram): number {
+    this.#checkOpen()
+    return this.#library.check(this.#symbols.mayfly_pool_prepared(this.#handle, program.handle))
+  }
+
+  /** Makes every worker fork a program ahead of its first request, one after the other. */
   prepare(program: NativeProgram): void {
     this.#checkOpen()
     this.#library.check(this.#symbols.mayfly_pool_prepare(this.#handle, program.handle))

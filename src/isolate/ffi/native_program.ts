@@ -116,6 +116,11 @@ export class NativeProgram {
     return this.#handle
   }
 
+  /** Isolates of the process that hold it. */
+  get holders(): number {
+    return this.#library.check(this.#library.symbols.mayfly_program_holders(this.handle))
+  }
+
   /** Whether it takes requests. */
   get open(): boolean {
     return this.#open

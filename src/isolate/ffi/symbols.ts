@@ -58,6 +58,12 @@ export const SYMBOLS = {
     ],
     result: 'i32',
   },
+  mayfly_program_holders: {
+    parameters: [
+      'i32', // i32: program
+    ],
+    result: 'i32',
+  },
   mayfly_program_text: {
     parameters: [
       'i32', // i32: program
@@ -114,6 +120,13 @@ export const SYMBOLS = {
       'i32', // i32: pool
       'buffer', // *mut u8: bytes
       'u32', // u32: capacity
+    ],
+    result: 'i32',
+  },
+  mayfly_pool_prepared: {
+    parameters: [
+      'i32', // i32: pool
+      'i32', // i32: program
     ],
     result: 'i32',
   },

@@ -72,6 +72,8 @@ export interface Readiness {
 export interface BootedProgram extends Readiness {
   /** Frame that answers `describe`. */
   readonly description: Uint8Array<ArrayBuffer>
+  /** False while it is dropped: its next request waits for it to be loaded again. */
+  readonly inMemory?: boolean | undefined
 }
 
 /** A pool of what runs programs. */
@@ -90,6 +92,11 @@ export interface Machines {
     frame: Uint8Array<ArrayBuffer>,
     options: SubmitOptions,
   ): Awaitable<Completion>
+  /**
+   * Readies machines of a program ahead of its first request, one after the other; requests of others are served meanwhile. Resolves when
+   * they are ready, or take too long to wait for. Never rejects.
+   */
+  prepare(program: BootedProgram): Promise<void>
   /** Ends a program after its requests. */
   retire(program: BootedProgram): Promise<void>
   /** Ends the programs after the requests under way, which their deadlines bound. */

@@ -158,6 +158,10 @@ class ProcessPool implements Machines {
     return promise
   }
 
+  prepare(): Promise<void> {
+    return Promise.resolve()
+  }
+
   async retire(booted: BootedProgram): Promise<void> {
     const program = booted as ProcessProgram
     program.open = false

@@ -2,7 +2,13 @@
  * What a machine runs that waits for code: a handler for calls and one for requests. A run's own code may replace whatever it reaches; the
  * reset ends that with everything else, so all that is used behind it was taken before.
  */
-import type { Call, CallAnswer, FetchCall, GuestProgram } from '../message.ts'
+import {
+  type Call,
+  type CallAnswer,
+  type FetchCall,
+  type GuestProgram,
+  PROPS_HEAD_BYTES,
+} from '../message.ts'
 import { decodeValue } from '../../values/decode.ts'
 import { encodeValue, joinMessage } from '../../values/encode.ts'
 import type { ReachNames } from '../../reach/calls/protocol.ts'
@@ -34,6 +40,9 @@ interface ExecutionContext {
 
 const { apply, construct } = Reflect
 const now = performance.now.bind(performance)
+const parse = JSON.parse
+const textDecoder = new TextDecoder()
+const decodeText = textDecoder.decode.bind(textDecoder)
 const NativeResponse = Response
 const WITH_STACKS = { stacks: true }
 
@@ -91,7 +100,16 @@ export async function createRunner(evaluate: Evaluate, loaded: LoadedProgram | n
     return answerFetch(namespace!, 'default', makeEnv(), undefined, request)
   }
 
-  return { call, fetch, plainFetch }
+  function propsFetch(ctx: RunnerContext): Promise<Response> {
+    const { head } = ctx
+    const { body } = head
+    const end = PROPS_HEAD_BYTES + (body[0]! | body[1]! << 8 | body[2]! << 16 | body[3]! << 24)
+    const props = parse(decodeText(body.subarray(PROPS_HEAD_BYTES, end)))
+    head.body = body.subarray(end)
+    return answerFetch(namespace!, 'default', makeEnv(), props, ctx.request)
+  }
+
+  return { call, fetch, plainFetch, propsFetch }
 }
 
 async function answerFetch(

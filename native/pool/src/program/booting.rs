@@ -242,6 +242,10 @@ impl Booting {
                     action = Action::Resume;
                     continue;
                 }
+                Event::Slice => {
+                    action = Action::Resume;
+                    continue;
+                }
                 Event::Action(Action::Stop(stop)) => format!("ended: {stop:?}"),
                 Event::Action(Action::Deadlock) => "has only threads that wait for each other".into(),
                 Event::Action(other) => format!("did {other:?}"),

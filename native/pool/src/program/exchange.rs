@@ -184,6 +184,7 @@ impl Exchange {
                 Event::CpuDeadline => return Ok(Step::End(Outcome::CpuOver)),
                 Event::CalledOff => return Ok(Step::End(Outcome::CalledOff)),
                 Event::Action(wanted) => wanted,
+                Event::Slice => Action::Resume,
             };
             let bytes = running.kernel.host_receive(self.end);
             self.answered += bytes.len();

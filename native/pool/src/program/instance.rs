@@ -42,7 +42,7 @@ pub struct Traces {
     pub denials: Vec<Denial>,
 }
 
-/// A request with a channel on its way, and its times so far.
+/// A request on its way, and its times so far.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Course {
     /// By [`monotonic_ns`].
@@ -57,18 +57,32 @@ pub(crate) struct Course {
     pub exits: u64,
     pub parks: u64,
     pub parked_ns: u64,
-    parked_at: u64,
+    /// Nanoseconds in which it gave way to others.
+    pub gave_way_ns: u64,
+    /// When it was parked, or gave way.
+    stopped_at: u64,
+    gives_way: bool,
     /// Messages that it said.
     pub said: u64,
 }
 
-/// How far a request with a channel came.
+/// How far a request came.
 #[derive(Debug)]
 pub(crate) enum Reached {
     /// Its end; an error means that the machine is lost.
     End(mayfly_vmm::Result<Outcome>),
     /// It waits for the host, until `wake` at the latest. `deaf`: it does not read what the host said.
     Waits { wake: u64, deaf: bool },
+    /// Others wait for its worker, and its slice is over.
+    GivesWay,
+}
+
+/// What a request on its way asks of who runs it.
+pub(crate) struct Asks<'a> {
+    /// Called when the host is to hear something.
+    pub tell: &'a dyn Fn(),
+    /// Whether others wait for the worker.
+    pub is_wanted: &'a dyn Fn() -> bool,
 }
 
 /// A request that ran: its machine is as it left it.
@@ -129,20 +143,20 @@ impl Instance {
             Ok(Event::CpuDeadline) => Ok(Outcome::CpuOver),
             Ok(Event::CalledOff) => Ok(Outcome::CalledOff),
             Ok(Event::Action(action)) => Ok(self.outcome(action)),
+            Ok(Event::Slice) => Ok(Outcome::Failed("stopped at the end of a slice".into())),
             Err(Error::OutOfMemory { .. }) => Ok(Outcome::OutOfMemory),
             Err(e) => Err(e),
         }
     }
 
-    /// Begins a request that has a channel, and runs it until it ends or waits for the host. `tell` is called when the host is to
-    /// hear something.
+    /// Begins a request, and runs it until it ends, gives way or, if it has a channel, waits for the host.
     pub(crate) fn begin(
         &mut self,
         frame: Vec<u8>,
         alarm: &mut Alarm,
-        channel: &Arc<Channel>,
+        channel: Option<&Arc<Channel>>,
         timeout_ns: u64,
-        tell: &dyn Fn(),
+        asks: &Asks<'_>,
     ) -> (Course, Reached) {
         let now = monotonic_ns();
         let mut course = Course {
@@ -154,45 +168,69 @@ impl Instance {
             exits: self.exits(),
             parks: 0,
             parked_ns: 0,
-            parked_at: now,
+            gave_way_ns: 0,
+            stopped_at: now,
+            gives_way: false,
             said: 0,
         };
-        (self.running.channel, self.running.heard) = (Some(channel.clone()), 0);
+        (self.running.channel, self.running.heard) = (channel.cloned(), 0);
         self.running.hears = self.program.service.is_none();
-        if !self.running.hears {
-            let reached = self.connect(frame, alarm, Talk { channel, tell }, &mut course);
+        if let Some(channel) = channel
+            && !self.running.hears
+        {
+            let talk = Talk {
+                channel,
+                tell: asks.tell,
+            };
+            let reached = self.connect(frame, alarm, talk, &mut course);
             return (course, reached);
         }
-        let reached = match begin_request(&mut self.running, self.program.clock, frame, true) {
-            Ok(action) => self.run_on(action, alarm, channel, &mut course, tell),
+        let reached = match begin_request(&mut self.running, self.program.clock, frame, channel.is_some()) {
+            Ok(action) => self.run_on(action, alarm, &mut course, asks),
             Err(e) => Reached::End(Err(e)),
         };
         (course, reached)
     }
 
-    /// Goes on with a request that waited, as [`Instance::begin`].
-    pub(crate) fn go_on(
-        &mut self,
-        alarm: &mut Alarm,
-        channel: &Arc<Channel>,
-        course: &mut Course,
-        tell: &dyn Fn(),
-    ) -> Reached {
+    /// Goes on with a request that waited or gave way, as [`Instance::begin`]. The time in which it gave way is the queue's.
+    pub(crate) fn go_on(&mut self, alarm: &mut Alarm, course: &mut Course, asks: &Asks<'_>) -> Reached {
         let now = monotonic_ns();
-        course.parked_ns += now.saturating_sub(course.parked_at);
-        if channel.is_called_off() {
+        let stopped = now.saturating_sub(course.stopped_at);
+        let gave_way = std::mem::take(&mut course.gives_way);
+        if gave_way {
+            course.gave_way_ns += stopped;
+            course.deadline = course.deadline.saturating_add(stopped);
+        } else {
+            course.parked_ns += stopped;
+        }
+        if self
+            .running
+            .channel
+            .as_ref()
+            .is_some_and(|channel| channel.is_called_off())
+        {
             return Reached::End(Ok(Outcome::CalledOff));
+        }
+        if gave_way {
+            return self.run_on(Action::Resume, alarm, course, asks);
         }
         if now >= course.deadline {
             return Reached::End(Ok(Outcome::Timeout));
         }
         if let Some(exchange) = self.exchange.take() {
+            let Some(channel) = self.running.channel.clone() else {
+                return Reached::End(Ok(Outcome::Failed("the request has no channel".into())));
+            };
+            let talk = Talk {
+                channel: &channel,
+                tell: asks.tell,
+            };
             let action = exchange.resume(&mut self.running);
-            return self.converse(exchange, action, alarm, Talk { channel, tell }, course);
+            return self.converse(exchange, action, alarm, talk, course);
         }
         self.running.hear();
         let action = self.running.kernel.run(&mut self.running.guest);
-        self.run_on(action, alarm, channel, course, tell)
+        self.run_on(action, alarm, course, asks)
     }
 
     /// Begins a request with a channel to a program that serves.
@@ -250,7 +288,7 @@ impl Instance {
                     course.deadline = course.began.saturating_add(service.stream_ns);
                 }
                 course.parks += 1;
-                course.parked_at = now;
+                course.stopped_at = now;
                 let wake = wait.map_or(u64::MAX, |wait| now.saturating_add(wait));
                 self.exchange = Some(exchange);
                 return Reached::Waits {
@@ -266,32 +304,28 @@ impl Instance {
         Reached::End(end)
     }
 
-    fn run_on(
-        &mut self,
-        action: Action,
-        alarm: &mut Alarm,
-        channel: &Channel,
-        course: &mut Course,
-        tell: &dyn Fn(),
-    ) -> Reached {
+    fn run_on(&mut self, action: Action, alarm: &mut Alarm, course: &mut Course, asks: &Asks<'_>) -> Reached {
         let begin = monotonic_ns();
         let deadlines = Deadlines::with_cpu(course.deadline, course.cpu_left);
         let mut action = action;
+        self.running.stops_at_slices = true;
         let reached = loop {
             let event = self.running.run(action, alarm, deadlines);
-            let said = self.running.kernel.take_said();
-            if !said.is_empty() {
-                match channel.put(said) {
-                    Some((first, count)) => {
-                        course.said += u64::from(count);
-                        if first {
-                            tell();
-                        }
-                    }
-                    None => break Reached::End(Ok(Outcome::OutputOver)),
-                }
+            if !self.pass_on(course, asks) {
+                break Reached::End(Ok(Outcome::OutputOver));
             }
             let wait = match event {
+                Ok(Event::Slice) => {
+                    if (asks.is_wanted)() {
+                        (course.gives_way, course.stopped_at) = (true, monotonic_ns());
+                        break Reached::GivesWay;
+                    }
+                    action = Action::Resume;
+                    continue;
+                }
+                Ok(Event::Action(_)) if self.running.channel.is_none() => {
+                    break Reached::End(self.end(event));
+                }
                 Ok(Event::Action(Action::Said)) => {
                     action = Action::Resume;
                     continue;
@@ -305,8 +339,8 @@ impl Instance {
                 continue;
             }
             course.parks += 1;
-            course.parked_at = monotonic_ns();
-            let wake = wait.map_or(u64::MAX, |wait| course.parked_at.saturating_add(wait));
+            course.stopped_at = monotonic_ns();
+            let wake = wait.map_or(u64::MAX, |wait| course.stopped_at.saturating_add(wait));
             break Reached::Waits {
                 wake: wake.min(course.deadline),
                 deaf: self.running.kernel.unread() > 0,
@@ -314,7 +348,27 @@ impl Instance {
         };
         course.cpu_left = deadlines.cpu.map(|at| at.saturating_sub(thread_cpu_ns()));
         course.run_ns += monotonic_ns().saturating_sub(begin);
+        self.running.stops_at_slices = false;
         reached
+    }
+
+    /// Passes on to the host what the request said; false when that is over the bounds.
+    fn pass_on(&mut self, course: &mut Course, asks: &Asks<'_>) -> bool {
+        let Some(channel) = &self.running.channel else {
+            return true;
+        };
+        let said = self.running.kernel.take_said();
+        if said.is_empty() {
+            return true;
+        }
+        let Some((first, count)) = channel.put(said) else {
+            return false;
+        };
+        course.said += u64::from(count);
+        if first {
+            (asks.tell)();
+        }
+        true
     }
 
     fn outcome(&mut self, action: Action) -> Outcome {
@@ -427,7 +481,7 @@ impl Instance {
         }
     }
 
-    /// The same of a request with a channel that has ended.
+    /// The same of a request that was begun and has ended.
     pub(crate) fn ran(&mut self, outcome: mayfly_vmm::Result<Outcome>, course: &Course) -> Ran {
         self.running.channel = None;
         if let Some(exchange) = self.exchange.take() {

@@ -42,6 +42,8 @@ pub struct Running {
     /// Times that it asked for random bytes.
     pub seedings: u64,
     pub(crate) slice: TimeSlice,
+    /// Whether it stops at the end of each slice ([`Event::Slice`]).
+    pub(crate) stops_at_slices: bool,
     /// What the request under way and the host say to each other.
     pub(crate) channel: Option<Arc<Channel>>,
     /// Its messages go through fd 0 and fd 1.
@@ -112,6 +114,7 @@ impl Running {
             exits: 0,
             seedings: 0,
             slice: TimeSlice::default(),
+            stops_at_slices: false,
             channel: None,
             hears: true,
             heard: 0,
@@ -127,7 +130,10 @@ impl Running {
     ) -> mayfly_vmm::Result<Event> {
         let mut action = action;
         // It also stops a program that keeps calling: the machine looks at the alarm before it enters.
-        alarm.set(Some(deadlines.first_check()))?;
+        alarm.set(Some(match self.slice.is_long() {
+            true => deadlines.next_check(),
+            false => deadlines.first_check(),
+        }))?;
         loop {
             if let Some(error) = self.guest.take_error() {
                 return Err(error);
@@ -167,7 +173,11 @@ impl Running {
                         return Ok(Event::CalledOff);
                     }
                     self.hear();
-                    self.kernel.preempt(&mut self.guest)
+                    let next = self.kernel.preempt(&mut self.guest);
+                    if self.stops_at_slices && next == Action::Resume {
+                        return Ok(Event::Slice);
+                    }
+                    next
                 }
             };
         }

@@ -84,6 +84,7 @@ pub(crate) fn settle(
             Event::CpuDeadline => return Ok(Settled::Not("worked too long".into())),
             Event::CalledOff => return Ok(Settled::Not("was called off".into())),
             Event::Action(wanted) => wanted,
+            Event::Slice => Action::Resume,
         };
         action = match wanted {
             Action::Resume | Action::Connection | Action::Frame | Action::Said => Action::Resume,

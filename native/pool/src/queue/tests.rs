@@ -51,6 +51,20 @@ fn orders_reach_every_worker_before_jobs() {
 }
 
 #[test]
+fn an_order_to_one_worker_reaches_it_alone_and_wakes_it() {
+    let q = Arc::new(Numbers::new(2, 2));
+    q.order_to(7, 'x');
+    let taken = {
+        let q = q.clone();
+        std::thread::spawn(move || q.take(1))
+    };
+    q.order_to(1, 'b');
+    assert_eq!(taken.join().unwrap(), Some(Work::Order('b')));
+    q.submit(LINE, 1, 1).unwrap();
+    assert_eq!(q.take(0), Some(Work::Job(1)));
+}
+
+#[test]
 fn close_ends_workers_and_fetchers_after_the_last_job() {
     let q = Arc::new(Numbers::new(2, 10));
     for i in 0..10 {

@@ -100,7 +100,12 @@ impl TimeSlice {
             TimeSlice::Long { .. } => {}
         }
         parts.pause();
-        matches!(*self, TimeSlice::Long { .. })
+        self.is_long()
+    }
+
+    /// Whether the request is known to compute.
+    pub fn is_long(&self) -> bool {
+        matches!(self, TimeSlice::Long { .. })
     }
 
     /// The request is over: the slice is as it was.

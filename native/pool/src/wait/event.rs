@@ -13,4 +13,6 @@ pub enum Event {
     CpuDeadline,
     /// The host called the request off.
     CalledOff,
+    /// A time slice of it is over. The program may go on.
+    Slice,
 }

@@ -13,7 +13,10 @@ use crate::worker::stats::PoolStats;
 
 #[derive(Clone, Debug)]
 pub(crate) enum Order {
+    /// Fork the program, and pass the order on to the next worker: while one forks, the others serve.
     Prepare(Arc<Program>),
+    /// The same without passing it on.
+    Refill(Arc<Program>),
     Retire(u64),
     /// Machines that have waited for so many nanoseconds go.
     DropIdle(u64),

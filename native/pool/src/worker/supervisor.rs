@@ -113,7 +113,7 @@ impl Supervised {
                 // The pool refills: what the forerunner had a machine of is forked ahead of its next request.
                 let programs = std::mem::take(&mut *shared.slots[self.index].programs());
                 for program in programs.values().filter_map(std::sync::Weak::upgrade) {
-                    shared.queue.order(&Order::Prepare(program));
+                    shared.queue.order_to(self.index, Order::Refill(program));
                 }
             }
             Err(e) => {

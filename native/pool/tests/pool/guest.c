@@ -107,6 +107,11 @@ static void act(const char *what, size_t length) {
     } else if (!strcmp(what, "log")) {
         all(2, "a line\n", 7);
         say("logged");
+    } else if (!strcmp(what, "compute")) {
+        unsigned long x = 1;
+        for (long i = 0; i < 20000000; i++) x = x * 6364136223846793005 + 1442695040888963407;
+        snprintf(text, sizeof text, "%lx", x);
+        say(text);
     } else if (!strcmp(what, "spin")) {
         for (;;) {
         }

@@ -243,11 +243,12 @@ fn lines_are_served_in_turn() {
         let job = Job {
             flow,
             timeout_ns,
+            keep: what == "spin",
             ..job(&program, id, what)
         };
         pool.submit(job).unwrap();
     };
-    // Holds the worker until all the others wait.
+    // One that keeps its state gives way to nobody: it holds the worker until all the others wait.
     submit(0, 2, "spin", SECOND / 2);
     (1..6).for_each(|id| submit(id, 0, "count", 20 * SECOND));
     submit(6, 1, "count", 20 * SECOND);
@@ -259,6 +260,33 @@ fn lines_are_served_in_turn() {
         done.iter().map(|c| c.id).collect::<Vec<_>>(),
         [0, 1, 6, 2, 3, 4, 5]
     );
+}
+
+/// One worker, two requests that compute and one that came last and is brief.
+#[test]
+fn who_computes_gives_way_and_goes_on_where_it_was() {
+    let Some(program) = program() else { return };
+    let pool = Pool::start(1, 20).unwrap();
+    for (id, what) in [(0, "compute"), (1, "spin"), (2, "count")] {
+        pool.submit(Job {
+            flow: id as u32,
+            check: true,
+            ..job(&program, id, what)
+        })
+        .unwrap();
+    }
+    let mut done = Vec::new();
+    while done.len() < 3 {
+        assert!(pool.fetch(&mut done, 100, Duration::from_nanos(PATIENCE)) > 0);
+    }
+    assert_eq!((done[0].id, text(&done[0].outcome).as_str()), (2, "1"));
+    done.sort_by_key(|done| done.id);
+    assert_eq!(text(&done[0].outcome), "7abae2d0a1937501");
+    assert_eq!(done[1].outcome, Outcome::Timeout);
+    // Its timeout is of the time that it ran; while it gave way it waited in the queue.
+    let stats = done[1].stats;
+    assert!(stats.run_ns >= SECOND / 10 && stats.queue_ns > 0, "{stats:?}");
+    assert_eq!((pool.parked(), pool.stats().lost), (0, 0));
 }
 
 #[test]
