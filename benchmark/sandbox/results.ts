@@ -4,6 +4,7 @@ import type { Machine } from '../machine.ts'
 import { median } from '../statistics.ts'
 import type { LoadResult } from './load.ts'
 import { BASELINE, type SandboxWay, type Through } from './plan.ts'
+import type { PromotionTurn } from './promotion.ts'
 import type { VmTurn } from './vm.ts'
 
 /** One timed run of a way. Latencies are microseconds. */
@@ -39,7 +40,13 @@ export interface VmRun {
   readonly turns: readonly VmTurn[]
 }
 
-/** A ratio that must hold. */
+/** Turns with a promotion and without. */
+export interface PromotionRun {
+  readonly runtime: IsolateRuntime
+  readonly turns: readonly PromotionTurn[]
+}
+
+/** A ratio that must hold, or a time in milliseconds. */
 export interface SandboxFigure {
   readonly name: string
   /** The median of the rounds' ratios; undefined where a side was not measured. */
@@ -64,6 +71,7 @@ export interface SandboxReport {
   readonly figures: readonly SandboxFigure[]
   readonly runs: readonly SandboxRun[]
   readonly vmRuns: readonly VmRun[]
+  readonly promotionRuns: readonly PromotionRun[]
   /** What was not measured, and why. */
   readonly skipped: readonly string[]
 }
@@ -77,6 +85,8 @@ interface Side {
 
 /** VM time of a warm program to that of an isolated route that does the same. */
 const VM_MOST = 1.15
+/** Milliseconds by which a promotion may delay a call. */
+const DELAY_MOST = 5
 
 /** One row for each manner in which a way was asked. */
 export function toSandboxRows(ways: readonly SandboxWay[], runs: readonly SandboxRun[]): SandboxRow[] {
@@ -111,6 +121,7 @@ function placeOf(ways: readonly SandboxWay[], { way, through, connections }: San
 export function toSandboxFigures(
   runs: readonly SandboxRun[],
   vmRuns: readonly VmRun[] = [],
+  promotionRuns: readonly PromotionRun[] = [],
 ): SandboxFigure[] {
   const p50 = (name: string, way: string, wanted: number) =>
     judge(runs, name, { way, connections: 1 }, ({ p50 }) => p50, 'at most', wanted)
@@ -127,7 +138,21 @@ export function toSandboxFigures(
     ),
     judgeVm(vmRuns, 'VM time of get, warm, to an isolated route', 'deno'),
     judgeVm(vmRuns, 'VM time of get, warm, to an isolated route, core', 'core'),
+    judgePromotions(promotionRuns, 'ms by which a promotion delays the longest call', 'deno'),
+    judgePromotions(promotionRuns, 'ms by which a promotion delays the longest call, core', 'core'),
   ]
+}
+
+/** The longest call of a time with a promotion less that of as long a time without, the median of the turns. */
+function judgePromotions(
+  promotionRuns: readonly PromotionRun[],
+  name: string,
+  runtime: IsolateRuntime,
+): SandboxFigure {
+  const turns = promotionRuns.filter((run) => run.runtime === runtime).flatMap(({ turns }) => turns)
+  const seen = median(turns.map(({ quiet, promoting }) => promoting.most - quiet.most))
+  const holds = seen !== undefined && seen <= DELAY_MOST && turns.every(({ failures }) => failures === 0)
+  return { name, seen, bound: 'at most', wanted: DELAY_MOST, reached: seen === undefined ? undefined : holds }
 }
 
 function judgeVm(vmRuns: readonly VmRun[], name: string, runtime: IsolateRuntime): SandboxFigure {

@@ -16,12 +16,14 @@ import type { LoadResult } from './load.ts'
 import { CONNECTIONS, findWay, SANDBOX_WAYS, type SandboxWay, type Through, throughs } from './plan.ts'
 import { formatSandbox, formatTime, toSandboxPage } from './report.ts'
 import {
+  type PromotionRun,
   type SandboxReport,
   type SandboxRun,
   toSandboxFigures,
   toSandboxRows,
   type VmRun,
 } from './results.ts'
+import type { PromotionTurn } from './promotion.ts'
 import type { VmTurn } from './vm.ts'
 import { findWorkerd, startWorkerd, type Workerd } from './workerd.ts'
 
@@ -31,6 +33,8 @@ const RESULTS = new URL('../results/', import.meta.url)
 const START_MS = 120_000
 /** Of VM times: turns of a process, and milliseconds of one. */
 const VM_TURNS = ['5', '300'] as const
+/** Promotions of a round. */
+const PROMOTIONS = '3'
 /** Longest run, its start included. */
 const CHILD_MS = 300_000
 
@@ -60,6 +64,7 @@ export async function main(args: readonly string[]): Promise<boolean> {
   await buildNative(ways, failures)
   const runs: SandboxRun[] = []
   const vmRuns: VmRun[] = []
+  const promotionRuns: PromotionRun[] = []
   for (let round = 0; round < rounds; round++) {
     for (const way of ways.map((_, i) => ways[(i + round) % ways.length])) {
       for (const connections of CONNECTIONS) {
@@ -81,6 +86,9 @@ export async function main(args: readonly string[]): Promise<boolean> {
       const measureVm = () => runChild<VmTurn[]>('sandbox/vm.ts', [runtime, ...VM_TURNS])
       const turns = await attempt(`VM times, ${runtime}`, measureVm, failures)
       if (turns !== undefined) vmRuns.push({ runtime, turns })
+      const promote = () => runChild<PromotionTurn[]>('sandbox/promotion.ts', [runtime, PROMOTIONS])
+      const promotions = await attempt(`promotions, ${runtime}`, promote, failures)
+      if (promotions !== undefined) promotionRuns.push({ runtime, turns: promotions })
     }
   }
   const report: SandboxReport = {
@@ -91,9 +99,10 @@ export async function main(args: readonly string[]): Promise<boolean> {
     seconds,
     rounds,
     rows: toSandboxRows(ways, runs),
-    figures: toSandboxFigures(runs, vmRuns),
+    figures: toSandboxFigures(runs, vmRuns, promotionRuns),
     runs,
     vmRuns,
+    promotionRuns,
     skipped: [...skipped, ...failures],
   }
   console.log(`\n${formatSandbox(report)}`)

@@ -67,6 +67,7 @@ const REPORT: SandboxReport = {
   figures: toSandboxFigures(RUNS, VM_RUNS),
   runs: RUNS,
   vmRuns: VM_RUNS,
+  promotionRuns: [],
   skipped: ['fresh deno process: it failed'],
 }
 
@@ -130,7 +131,15 @@ Deno.test('rows are medians in the order of the plan, compared within each round
 Deno.test('the figures are reached or missed, or were not measured', () => {
   const verdicts = (runs: readonly SandboxRun[]) =>
     toSandboxFigures(runs).map(({ reached }) => reached).slice(0, 3)
-  assertEquals(toSandboxFigures(RUNS).map(({ seen }) => seen), [0.1, undefined, 20, undefined, undefined])
+  assertEquals(toSandboxFigures(RUNS).map(({ seen }) => seen), [
+    0.1,
+    undefined,
+    20,
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ])
   assertEquals(verdicts(RUNS), [true, undefined, true])
   assertEquals(verdicts([...RUNS, run('run', 3, 900), run(BASELINE, 3, 5000)]), [false, undefined, true])
   assertEquals(verdicts([run('run-core', 0, 500), run(BASELINE, 0, 7500)]), [undefined, true, undefined])
@@ -143,7 +152,17 @@ Deno.test('VM times are compared within each turn', () => {
   assertEquals([deno.seen, deno.reached], [1.1, true])
   assertEquals([core.seen, core.reached], [undefined, undefined])
   const slow = toSandboxFigures([], [{ runtime: 'core', turns: [{ routeUs: 100, getUs: 116 }] }])
-  assertEquals(slow.at(-1)?.reached, false)
+  assertEquals(slow[4].reached, false)
+})
+
+Deno.test('a promotion delays the longest call by so much, and fails none', () => {
+  const side = (most: number) => ({ p50: 1, p99: 2, most, calls: 100 })
+  const promotions = (delays: number[], failures = 0) => {
+    const turns = delays.map((delay) => ({ quiet: side(3), promoting: side(3 + delay), bootMs: 9, failures }))
+    return toSandboxFigures([], [], [{ runtime: 'core', turns }]).at(-1)!
+  }
+  assertEquals([promotions([9, 5, 1]).seen, promotions([9, 5, 1]).reached], [5, true])
+  assertEquals([promotions([9, 6, 1]).reached, promotions([1], 1).reached], [false, false])
 })
 
 Deno.test('a run with a failed request, or none at all, reaches nothing', () => {

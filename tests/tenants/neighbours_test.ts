@@ -78,3 +78,31 @@ testIsolated('a tenant that spins, hogs, floods or swaps itself leaves others an
   assert(stats.spins!.failed > 0 && stats.hogs!.failed > 0 && stats.floods!.limited > 0, Deno.inspect(stats))
   assertEquals(stats.swaps!.failed, 0)
 })
+
+testIsolated('tenants that spin on every machine are not waited for', async () => {
+  const spins = 'export default { fetch() { for (;;); } }'
+  await using site = await openTenants({
+    files: {
+      'good/main.js': says('good'),
+      'spins-1/main.js': spins,
+      'spins-2/main.js': spins,
+      'spins-3/main.js': spins,
+    },
+    tenants: { defaults: { limits: { timeoutMs: 10_000 } } },
+    isolate: { vms: 2 },
+  })
+  assertEquals((await site.ask('good.localhost')).text, 'good')
+  let ended = 0
+  const spinning = ['spins-1', 'spins-2', 'spins-3'].map(async (name) => {
+    const { status } = await site.ask(`${name}.localhost`)
+    ended++
+    return status
+  })
+  // They are in their machines by then, or wait for one.
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  for (let n = 0; n < 20; n++) {
+    const { status, text } = await site.ask('good.localhost')
+    assertEquals([status, text, ended], [200, 'good', 0])
+  }
+  assertEquals(await Promise.all(spinning), [504, 504, 504])
+})
