@@ -36,9 +36,7 @@ export function givenPlugin(
         if (path.startsWith(`${folder}/`)) return find(relative(folder, path))
         if (namespace !== GIVEN_NAMESPACE) return undefined
         if (!/^(?:\.{0,2}\/|\.{1,2}$|file:)/.test(path)) return find(path)
-        const found = path.startsWith('.')
-          ? find(relative(folder, join(dirname(importer), path)))
-          : undefined
+        const found = path.startsWith('.') ? find(relative(folder, join(dirname(importer), path))) : undefined
         const text = `import '${path}': it is none of the modules that came with the program: ${list}`
         return found ?? { errors: [{ text }] }
       })

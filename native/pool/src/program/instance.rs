@@ -1,5 +1,7 @@
 //! A fork of a program, and the requests that it answers one after another.
 
+mod served;
+
 use std::sync::Arc;
 
 use mayfly_linux::action::{Action, Stop};
@@ -9,7 +11,7 @@ use mayfly_wire::{FrameError, Kind};
 
 use crate::channel::Channel;
 use crate::outcome::{Outcome, RequestStats};
-use crate::program::exchange::{Exchange, Step, Talk, exchange};
+use crate::program::exchange::{Exchange, Talk, exchange};
 use crate::program::guest::Guest;
 use crate::program::running::Running;
 use crate::program::serve::{Settled, settle};
@@ -231,77 +233,6 @@ impl Instance {
         self.running.hear();
         let action = self.running.kernel.run(&mut self.running.guest);
         self.run_on(action, alarm, course, asks)
-    }
-
-    /// Begins a request with a channel to a program that serves.
-    fn connect(
-        &mut self,
-        mut request: Vec<u8>,
-        alarm: &mut Alarm,
-        talk: Talk,
-        course: &mut Course,
-    ) -> Reached {
-        if talk.channel.is_called_off() {
-            return Reached::End(Ok(Outcome::CalledOff));
-        }
-        let Some(service) = self.program.service.clone() else {
-            return Reached::End(Ok(Outcome::Failed("the program serves nothing".into())));
-        };
-        let taken = talk.channel.take_bytes();
-        request.extend_from_slice(&taken.bytes);
-        if taken.tell {
-            (talk.tell)();
-        }
-        let clock = self.program.clock;
-        match Exchange::begin(&mut self.running, &service, clock, request, taken.whole) {
-            Ok(Ok((exchange, action))) => self.converse(exchange, action, alarm, talk, course),
-            Ok(Err(outcome)) => Reached::End(Ok(outcome)),
-            Err(e) => Reached::End(Err(e)),
-        }
-    }
-
-    /// Runs a request of a program that serves until it ends or waits.
-    fn converse(
-        &mut self,
-        mut exchange: Exchange,
-        action: Action,
-        alarm: &mut Alarm,
-        talk: Talk,
-        course: &mut Course,
-    ) -> Reached {
-        let program = self.program.clone();
-        let Some(service) = &program.service else {
-            return Reached::End(Ok(Outcome::Failed("the program serves nothing".into())));
-        };
-        talk.channel.resume();
-        let begin = monotonic_ns();
-        // One that talks may go on for longer, but may not keep its worker.
-        let wall = course.deadline.min(begin.saturating_add(course.timeout_ns));
-        let deadlines = Deadlines::with_cpu(wall, course.cpu_left);
-        let step = exchange.advance(&mut self.running, service, action, alarm, deadlines, Some(talk));
-        course.cpu_left = deadlines.cpu.map(|at| at.saturating_sub(thread_cpu_ns()));
-        let now = monotonic_ns();
-        course.run_ns += now.saturating_sub(begin);
-        let end = match step {
-            Ok(Step::Waits { wait, deaf }) => {
-                if exchange.is_answered() || !exchange.is_whole() {
-                    course.deadline = course.began.saturating_add(service.stream_ns);
-                }
-                course.parks += 1;
-                course.stopped_at = now;
-                let wake = wait.map_or(u64::MAX, |wait| now.saturating_add(wait));
-                self.exchange = Some(exchange);
-                return Reached::Waits {
-                    wake: wake.min(course.deadline),
-                    deaf,
-                };
-            }
-            Ok(Step::End(outcome)) => Ok(outcome),
-            Err(Error::OutOfMemory { .. }) => Ok(Outcome::OutOfMemory),
-            Err(e) => Err(e),
-        };
-        exchange.close(&mut self.running);
-        Reached::End(end)
     }
 
     fn run_on(&mut self, action: Action, alarm: &mut Alarm, course: &mut Course, asks: &Asks<'_>) -> Reached {
