@@ -20,12 +20,14 @@ import { findKnown } from '../../tests/packages/known.ts'
 import { importHandler, makeFolder, readInputs, writeRoute } from '../../tests/packages/sites.ts'
 import { median } from '../statistics.ts'
 import { createHost, toContext } from './context.ts'
-import type { PlainTimes } from './plain.ts'
+import { EMPTY_HANDLER, EMPTY_PART, type PlainTimes } from './plain.ts'
 
-/** Medians of a request for each input, in microseconds; a list holds one for each round. */
+/** Medians of a request for each input, in microseconds of CPU time; a list holds one for each round. */
 export interface PackageTimes {
   readonly name: string
   readonly plain: readonly (readonly number[])[]
+  /** Of a handler that does nothing, plain and isolated. */
+  readonly empty: Readonly<Record<'plain' | 'machine', readonly number[]>>
   /** Machine's time, warmed up with the inputs. */
   readonly warm: readonly (readonly number[])[]
   /** Machine's time, with the default warm-up. */
@@ -49,6 +51,18 @@ const CLIENT = {
   'accept-language': 'de,en;q=0.7',
 }
 
+/** A handler that does nothing: what it takes, any request takes. */
+const EMPTY: Subject = {
+  name: 'empty',
+  inputs: [{}],
+  exported: { GET: true },
+  async write(folder) {
+    const path = `${folder}/empty.ts`
+    await Deno.writeTextFile(path, `${EMPTY_HANDLER}\nexport const isolated = true\n`)
+    return path
+  },
+}
+
 /** What runs machines here. */
 interface Machines {
   readonly library: NativeLibrary
@@ -68,22 +82,28 @@ interface Isolated {
 
 async function openMachines(): Promise<Machines> {
   const library = NativeLibrary.open(await buildLibrary())
+  library.check(library.symbols.mayfly_leave_scheduler())
   const coreFiles = () => Promise.reject(new Error('Cannot load core: only stock Deno is measured'))
   const pool = new NativePool(library, { workers: 1, queue: 1 })
   return { library, bases: new Bases(library, coreFiles), pool }
 }
 
-/** Boots the handler's program until it is warm: by its inputs, or with the default requests. */
+/** A handler, and how its route file comes into a folder. */
+interface Subject {
+  readonly name: string
+  readonly inputs: readonly Input[]
+  readonly exported: Readonly<Record<string, unknown>>
+  write(folder: string): Promise<string>
+}
+
+/** Boots the handler's program until it is warm. */
 async function boot(
   { library, bases, pool }: Machines,
-  name: string,
-  inputs: readonly Input[],
-  chosen: boolean,
+  { name, inputs, exported, write }: Subject,
 ): Promise<Isolated> {
   const folder = await makeFolder()
   try {
-    const path = await writeRoute(folder, 'deno', name, chosen ? { inputs: { [name]: inputs } } : {})
-    const exported = await importHandler(name)
+    const path = await write(folder)
     const route = {
       file: name,
       path,
@@ -120,7 +140,7 @@ function time({ native, frames }: Isolated, ms: number): number[] {
 }
 
 /** The plain handler in its process; the returned function measures for so many milliseconds. */
-async function startPlain(name: string, chosen: readonly number[]) {
+function startPlain(name: string, chosen: readonly number[]) {
   const child = new Deno.Command(Deno.execPath(), {
     args: [
       'run',
@@ -152,9 +172,11 @@ async function startPlain(name: string, chosen: readonly number[]) {
     rest = rest.slice(end + 1)
     return JSON.parse(text)
   }
-  await line()
+  let warm = false
   return {
     measure: async (ms: number) => {
+      if (!warm) await line()
+      warm = true
       await writer.write(new TextEncoder().encode(`${ms}\n`))
       return await line()
     },
@@ -169,16 +191,26 @@ async function measurePackage(name: string, rounds: number, ms: number): Promise
   const all = await readInputs(name)
   const chosen = all.map((_, index) => index).filter((index) => findKnown(name, 'deno', index) === undefined)
   const inputs = chosen.map((index) => all[index])
+  // It warms up while the machines boot.
+  const plain = startPlain(name, chosen)
   const machines = await openMachines()
+  const exported = await importHandler(name)
+  const subject = (asked: boolean): Subject => ({
+    name,
+    inputs,
+    exported,
+    write: (folder) => writeRoute(folder, 'deno', name, asked ? { inputs: { [name]: inputs } } : {}),
+  })
   const isolated = {
-    warm: await boot(machines, name, inputs, true),
-    unasked: await boot(machines, name, inputs, false),
+    warm: await boot(machines, subject(true)),
+    unasked: await boot(machines, subject(false)),
   }
-  const plain = await startPlain(name, chosen)
+  const emptyMachine = await boot(machines, EMPTY)
   const seen: Record<'plain' | keyof typeof isolated, number[][]> = { plain: [], warm: [], unasked: [] }
+  const empty: Record<'plain' | 'machine', number[]> = { plain: [], machine: [] }
   try {
     for (let round = -1; round < rounds; round++) {
-      const { micros, answers } = await plain.measure(ms)
+      const { micros, answers, emptyMicros } = await plain.measure(ms)
       for (const kind of ['warm', 'unasked'] as const) {
         const own = isolated[kind].answers
         const wrong = own.findIndex((answer, index) => answer !== answers[index])
@@ -193,12 +225,16 @@ async function measurePackage(name: string, rounds: number, ms: number): Promise
         // The first round fills caches.
         if (round !== -1) seen[kind].push(times)
       }
-      if (round !== -1) seen.plain.push([...micros])
+      const [emptyTime] = time(emptyMachine, ms / EMPTY_PART)
+      if (round === -1) continue
+      seen.plain.push([...micros])
+      empty.plain.push(emptyMicros)
+      empty.machine.push(emptyTime)
     }
   } finally {
     await plain.close()
   }
-  return { name, ...seen, ready: { warm: isolated.warm.ready, unasked: isolated.unasked.ready } }
+  return { name, ...seen, empty, ready: { warm: isolated.warm.ready, unasked: isolated.unasked.ready } }
 }
 
 if (import.meta.main) {

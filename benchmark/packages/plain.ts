@@ -10,14 +10,22 @@ import { type Input, toRequest } from '../../tests/packages/input.ts'
 import { importHandler } from '../../tests/packages/sites.ts'
 import { median } from '../statistics.ts'
 import { createHost, toContext } from './context.ts'
+import { threadMicros } from './cpu_clock.ts'
 
-/** For each input the median of a call in microseconds, and the answer. */
+/** A handler that does nothing, as the text of a route. */
+export const EMPTY_HANDLER = `export const GET = (ctx) => ctx.send.text('')`
+
+/** For each input the median of a call in microseconds of CPU time, and the answer. */
 export interface PlainTimes {
   readonly micros: readonly number[]
+  /** Of a handler that does nothing. */
+  readonly emptyMicros: number
   /** Status and base64 of the body. */
   readonly answers: readonly string[]
 }
 
+/** Part of a turn that measures the handler that does nothing. */
+export const EMPTY_PART = 5
 const WARM_UP_MS = 2000
 
 type Call = (request: Request) => Response | Promise<Response>
@@ -36,21 +44,23 @@ function toCall(module: Readonly<Record<string, unknown>>, method: string): Call
   }
 }
 
-async function measure(
-  name: string,
-  calls: readonly Call[],
-  inputs: readonly Input[],
-  ms: number,
-): Promise<PlainTimes> {
-  const times = inputs.map((): number[] => [])
-  const answers = inputs.map(() => '')
+/** A call with an input, again and again. */
+interface Subject {
+  readonly name: string
+  readonly input: Input
+  readonly call: Call
+}
+
+async function measure(subjects: readonly Subject[], ms: number): Promise<Omit<PlainTimes, 'emptyMicros'>> {
+  const times = subjects.map((): number[] => [])
+  const answers = subjects.map(() => '')
   for (const end = performance.now() + ms; performance.now() < end;) {
-    for (const [index, input] of inputs.entries()) {
+    for (const [index, { name, input, call }] of subjects.entries()) {
       const request = toRequest(name, input)
-      const begin = performance.now()
-      const response = await calls[index](request)
+      const begin = threadMicros()
+      const response = await call(request)
       const body = await response.bytes()
-      times[index].push((performance.now() - begin) * 1000)
+      times[index].push(threadMicros() - begin)
       answers[index] = `${response.status} ${body.toBase64()}`
     }
   }
@@ -60,9 +70,17 @@ async function measure(
 if (import.meta.main) {
   const [name, chosen] = Deno.args
   const module = await importHandler(name)
-  const inputs = chosen.split(',').map((index) => (module.inputs as readonly Input[])[Number(index)])
-  const calls = inputs.map((input) => toCall(module, toRequest(name, input).method))
-  const print = async (ms: number) => console.log(JSON.stringify(await measure(name, calls, inputs, ms)))
+  const subjects = chosen.split(',').map((index): Subject => {
+    const input = (module.inputs as readonly Input[])[Number(index)]
+    return { name, input, call: toCall(module, toRequest(name, input).method) }
+  })
+  const empty = await import(`data:text/javascript,${encodeURIComponent(EMPTY_HANDLER)}`)
+  const nothing = [{ name: 'empty', input: {}, call: toCall(empty, 'GET') }]
+  const print = async (ms: number) => {
+    const times = await measure(subjects, ms)
+    const { micros: [emptyMicros] } = await measure(nothing, ms / EMPTY_PART)
+    console.log(JSON.stringify({ ...times, emptyMicros } satisfies PlainTimes))
+  }
   await print(WARM_UP_MS)
   const decoder = new TextDecoder()
   for await (const chunk of Deno.stdin.readable) await print(Number(decoder.decode(chunk)))

@@ -4,12 +4,14 @@
  * - `--quick`: one round of 50 ms a turn, and nothing written but `quick.packages.json`
  * - `--rounds 5`: default 5, `--ms 150`: milliseconds of a turn
  * - `--only zod,hono`: these packages
+ * - `--every 2`: every second package
  */
 import { fromFileUrl } from '@std/path'
 import { KNOWN_DIFFERENCES } from '../../tests/packages/known.ts'
 import { listHandlers } from '../../tests/packages/sites.ts'
 import { describeMachine } from '../machine.ts'
 import { readRunFlags } from '../run_flags.ts'
+import { median } from '../statistics.ts'
 import { drawPackages } from './chart.ts'
 import type { PackageTimes } from './measure.ts'
 import {
@@ -26,19 +28,29 @@ const RESULTS = new URL('../results/', import.meta.url)
 
 /** Measures, prints and writes. Resolves to whether every package could be measured. */
 export async function main(args: readonly string[]): Promise<boolean> {
-  const flags = readRunFlags(args, 'ms', { whole: [5, 150], quick: [1, 50] })
-  const { whole, rounds, length: ms } = flags
-  const names = flags.only ?? await measurable()
+  const at = args.indexOf('--every')
+  const every = at === -1 ? 1 : Number(args[at + 1])
+  if (!Number.isInteger(every) || every < 1) {
+    throw new TypeError(`Cannot run the benchmark: --every ${args[at + 1]}, want a number from 1`)
+  }
+  const others = at === -1 ? args : args.toSpliced(at, 2)
+  const { whole, rounds, length: ms, only } = readRunFlags(others, 'ms', { whole: [5, 150], quick: [1, 50] })
+  const all = await measurable()
+  const names = only ?? all.filter((_, index) => index % every === 0)
   const times: PackageTimes[] = []
   const skipped: { name: string; reason: string }[] = []
+  const loads: number[] = []
   for (const name of names) {
+    loads.push(Deno.loadavg()[0])
     const result = await measure(name, rounds, ms)
     if (typeof result === 'string') skipped.push({ name, reason: result })
     else times.push(result)
     const row = typeof result === 'string' ? undefined : toPackageRow(result)
     console.error(
       `${name.padEnd(24)} ${
-        row === undefined ? result : `${row.warmRatio.toFixed(2)} ${row.unaskedRatio.toFixed(2)}`
+        row === undefined
+          ? result
+          : `${row.warmRatio.toFixed(2)} ${row.codeRatio.toFixed(2)} ${row.unaskedRatio.toFixed(2)}`
       }`,
     )
   }
@@ -50,6 +62,12 @@ export async function main(args: readonly string[]): Promise<boolean> {
     machine: describeMachine(),
     date: new Date().toISOString(),
     rounds,
+    suite: all.length,
+    load: [Math.min(...loads), Math.max(...loads)],
+    empty: {
+      plain: median(times.flatMap(({ empty }) => empty.plain))!,
+      machine: median(times.flatMap(({ empty }) => empty.machine))!,
+    },
     packages: rows,
     figures: toPackagesFigures(rows),
     skipped,

@@ -27,7 +27,7 @@ mod warmup;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mayfly_pool::{Parking, WarmupRequest, time_request};
+use mayfly_pool::{Parking, Scheduling, WarmupRequest, choose_scheduling, time_request};
 use mayfly_wire::{HEAD_BYTES, MESSAGE_LIMITS};
 
 use abi::{Fault, Status, bytes_in, bytes_out, count, exports, fault};
@@ -132,8 +132,20 @@ exports! {
         unsafe { bytes_out(&answer, bytes, capacity) }
     }
 
+    /// Machines of this process ask nothing of the scheduler, for benchmarks on a busy host: no long slices, no short sleeps. Before the
+    /// first machine; refused later.
+    fn mayfly_leave_scheduler() {
+        match choose_scheduling(Scheduling::NONE) {
+            true => Ok(0),
+            false => Err(fault(
+                Status::BadArgument,
+                "leave the scheduler alone: it was chosen before",
+            )),
+        }
+    }
+
     /// Runs a request again and again in one fork, for benchmarks: for so long, or until the times of its runs fill the capacity. Each
-    /// is 8 bytes, little-endian nanoseconds from frame to answer; none may take over 20 s. Gives the count of runs.
+    /// is 8 bytes, little-endian nanoseconds of CPU time from frame to answer; none may take over 20 s. Gives the count of runs.
     fn mayfly_program_time(
         program: i32,
         frame: *const u8,

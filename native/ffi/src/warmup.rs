@@ -215,7 +215,8 @@ impl Plan {
             still: 0,
         });
         if calm.left.is_empty() {
-            let of_all = group.clone().map(|i| self.entries[i].most_ns / CALM_SHARE);
+            let requests = group.clone().filter(|i| !self.entries[*i].gauge);
+            let of_all = requests.map(|i| self.entries[i].most_ns / CALM_SHARE);
             let most_ns = of_all.fold(0, u64::saturating_add);
             calm.rounds += 1;
             if calm.still >= CALM_ROUNDS || calm.rounds > MOST_ROUNDS || calm.spent_ns >= most_ns {
@@ -382,10 +383,10 @@ mod tests {
             run(&entries, &late, 1),
             format!("abag{}c", "abg".repeat(3 + CALM_ROUNDS as usize))
         );
-        // One that is never still ends with its time: a third of the 300 of all three, of which each round takes 12.
+        // One that is never still ends with the requests' time: a third of their 200, of which each round takes 12.
         assert_eq!(
             run(&entries, &|at| at as u8, 4),
-            format!("abag{}c", "abg".repeat(8))
+            format!("abag{}c", "abg".repeat(6))
         );
         // Who never ran is in no round.
         let never = [(b'a', 0, 0, false), (b'g', 0, 0, false)];

@@ -134,7 +134,7 @@ export class NativeProgram {
   }
 
   /**
-   * Runs the request again and again in one fork, for so many milliseconds, and gives the microseconds of each run from its frame to its
+   * Runs the request again and again in one fork, for so many milliseconds, and gives the microseconds of CPU time of each run from its frame to its
    * answer, resets and the first half left out; {@link MOST_TIMES} at most. For benchmarks: the calling thread waits. Throws
    * `NativeError` for a request without an answer.
    */

@@ -81,6 +81,10 @@ export const SYMBOLS = {
     ],
     result: 'i32',
   },
+  mayfly_leave_scheduler: {
+    parameters: [],
+    result: 'i32',
+  },
   mayfly_program_time: {
     parameters: [
       'i32', // i32: program
