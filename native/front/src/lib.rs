@@ -7,10 +7,12 @@
 //! The front's own HTTP is what clients meet: framing, keep-alive, limits and times are hyper's. The guest sees one well-formed request on
 //! a fresh connection, and what it answers is parsed, bounded and framed anew, as it comes ([`way`]).
 
+pub mod admin;
 pub mod answer;
 pub mod body;
 pub mod machines;
 pub mod problem;
 pub mod request;
 pub mod server;
+pub mod tls;
 pub mod way;

@@ -143,6 +143,18 @@ impl Machines {
         })
     }
 
+    /// Requests that wait, and those that run or whose machines are reset.
+    #[must_use]
+    pub fn load(&self) -> (usize, usize) {
+        self.shared.pool.load()
+    }
+
+    /// Requests whose machines wait for a client or a time.
+    #[must_use]
+    pub fn parked(&self) -> usize {
+        self.shared.pool.parked()
+    }
+
     /// Counts since the start.
     #[must_use]
     pub fn stats(&self) -> PoolStats {

@@ -1,30 +1,51 @@
 //! The command `mayfly`: unmodified servers in virtual machines.
 
+mod config;
 mod options;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
+use mayfly_front::admin::{self, Counts};
 use mayfly_front::answer::Http;
 use mayfly_front::machines::{Machines, Running};
-use mayfly_front::server::{ClientLimits, Front, Listen, UPLOADS_SHARE, serve};
+use mayfly_front::server::{ClientLimits, Front, UPLOADS_SHARE, serve};
+use mayfly_front::tls;
 use mayfly_pool::{Mount, Program, Serving, Spec};
 use mayfly_vmm::Host;
 use options::{Arguments, Command, Run, Serve};
-use rustls::ServerConfig;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Semaphore, watch};
+
+/// The status for a command line that is none, as clap has it.
+const WRONG_USE: u8 = 2;
 
 /// An error for the person at the command line.
 type Failure = Box<dyn std::error::Error>;
 
 fn main() -> ExitCode {
-    let Command::Serve(options) = Arguments::parse().command;
-    match run(&options) {
+    let arguments = match config::with_file(std::env::args_os().collect()) {
+        Ok(arguments) => arguments,
+        Err(why) => {
+            eprintln!("mayfly: {why}");
+            return ExitCode::from(WRONG_USE);
+        }
+    };
+    let mut command = Arguments::command();
+    let matches = command.clone().get_matches_from(arguments);
+    let parsed = Arguments::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
+    let done = match &parsed.command {
+        Command::Serve(options) if options.print_config => print_config(&mut command, &matches),
+        Command::Serve(options) => run(options),
+        Command::Completions { shell } => {
+            clap_complete::generate(*shell, &mut command, "mayfly", &mut std::io::stdout());
+            Ok(())
+        }
+        Command::Man => manual(&mut command),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
             eprintln!("mayfly: {e}");
@@ -33,8 +54,31 @@ fn main() -> ExitCode {
     }
 }
 
+/// The command of `serve`.
+fn serve_command(command: &mut clap::Command) -> Result<&mut clap::Command, Failure> {
+    command.build();
+    let serve = command.find_subcommand_mut("serve");
+    serve.ok_or_else(|| "there is no command serve".into())
+}
+
+fn print_config(command: &mut clap::Command, matches: &clap::ArgMatches) -> Result<(), Failure> {
+    let serve = serve_command(command)?;
+    if let Some(matches) = matches.subcommand_matches("serve") {
+        print!("{}", config::to_text(serve, matches));
+    }
+    Ok(())
+}
+
+fn manual(command: &mut clap::Command) -> Result<(), Failure> {
+    let serve = serve_command(command)?.clone();
+    Ok(clap_mangen::Man::new(serve).render(&mut std::io::stdout())?)
+}
+
 fn run(options: &Serve) -> Result<(), Failure> {
-    let tls = tls(options)?;
+    let tls = match (&options.tls_cert, &options.tls_key) {
+        (Some(chain), Some(key)) => Some(tls::config(chain, key)?),
+        _ => None,
+    };
     let host = Arc::new(Host::open()?);
     let threads = match options.threads {
         0 => std::thread::available_parallelism()?.get(),
@@ -62,26 +106,24 @@ fn run(options: &Serve) -> Result<(), Failure> {
             body_bytes: options.max_body << 20,
             patience: options.patience(),
         },
+        counts: Counts::default(),
         uploads: Arc::new(Semaphore::new((options.queue / UPLOADS_SHARE).max(1))),
         tls,
         tells_log: !options.quiet,
     });
     let stop = stop_on_signal()?;
+    if let Some(listen) = &options.admin {
+        let bound = admin::start(front.clone(), listen, stop.clone())
+            .map_err(|e| format!("--admin {listen}: {e}"))?;
+        eprintln!("mayfly: /metrics and /status on {bound}");
+    }
     serve(&front, &options.listen, threads, &stop, |bound| {
         let kind = if options.ephemeral {
             "each request reset"
         } else {
             "state kept"
         };
-        match bound {
-            Listen::Tcp(address) => eprintln!("mayfly: listening on {address}, {threads} machines, {kind}"),
-            Listen::Unix(path) => {
-                eprintln!(
-                    "mayfly: listening on {}, {threads} machines, {kind}",
-                    path.display()
-                );
-            }
-        }
+        eprintln!("mayfly: listening on {bound}, {threads} machines, {kind}");
     })?;
     Ok(())
 }
@@ -117,26 +159,6 @@ fn stop_on_signal() -> Result<watch::Receiver<bool>, Failure> {
         .name("mayfly-signal".into())
         .spawn(move || runtime.block_on(wait))?;
     Ok(told)
-}
-
-fn tls(options: &Serve) -> Result<Option<Arc<ServerConfig>>, Failure> {
-    let (Some(chain), Some(key)) = (&options.tls_cert, &options.tls_key) else {
-        return Ok(None);
-    };
-    let wrong =
-        |path: &Path, e: rustls::pki_types::pem::Error| format!("read {}: {e}, want PEM", path.display());
-    let certificates: Result<Vec<_>, _> = CertificateDer::pem_file_iter(chain)
-        .map_err(|e| wrong(chain, e))?
-        .collect();
-    let certificates = certificates.map_err(|e| wrong(chain, e))?;
-    let key = PrivateKeyDer::from_pem_file(key).map_err(|e| wrong(key, e))?;
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
-        .with_no_client_auth()
-        .with_single_cert(certificates, key)?;
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(Some(Arc::new(config)))
 }
 
 /// The file of a program, by a path or by its name in PATH.

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 use mayfly_front::server::Listen;
 
 /// Unmodified servers in virtual machines.
@@ -18,12 +19,29 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Serve a program's HTTP from machines: `mayfly serve --ephemeral run node server.js`.
-    Serve(Serve),
+    Serve(Box<Serve>),
+    /// Write the completions of a shell to the standard output.
+    Completions {
+        /// Which shell.
+        shell: Shell,
+    },
+    /// Write the manual page of `mayfly serve` to the standard output.
+    Man,
 }
 
 /// What `serve` is told.
 #[derive(Args, Debug)]
+#[command(args_override_self = true)]
 pub struct Serve {
+    /// A TOML file with these options by their names without dashes before, and `run`, the program and its arguments. What the command line says goes before.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Print what was asked for as such a file, and end.
+    #[arg(long)]
+    pub print_config: bool,
+    /// Where operators find /metrics and /status: ADDRESS:PORT, :PORT or unix:PATH.
+    #[arg(long, value_name = "ADDR")]
+    pub admin: Option<Listen>,
     /// Where to listen: ADDRESS:PORT, :PORT or unix:PATH.
     #[arg(long, default_value = "127.0.0.1:8080", value_name = "ADDR")]
     pub listen: Listen,
@@ -172,8 +190,10 @@ mod tests {
 
     fn parse(text: &str) -> Result<Serve, String> {
         let parsed = Arguments::try_parse_from(text.split_whitespace()).map_err(|e| e.to_string())?;
-        let Command::Serve(serve) = parsed.command;
-        Ok(serve)
+        match parsed.command {
+            Command::Serve(serve) => Ok(*serve),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]

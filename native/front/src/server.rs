@@ -20,8 +20,10 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
+use crate::admin::Counts;
 use crate::machines::Machines;
 use crate::request::Client;
+use crate::tls::HTTP_2;
 use crate::way::answer;
 
 /// Connections that wait for `accept`.
@@ -42,6 +44,15 @@ pub enum Listen {
     Tcp(SocketAddr),
     /// A path of a UNIX socket, which is made anew.
     Unix(PathBuf),
+}
+
+impl std::fmt::Display for Listen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            Self::Unix(path) => path.display().fmt(f),
+        }
+    }
 }
 
 impl std::str::FromStr for Listen {
@@ -80,6 +91,8 @@ pub struct Front {
     pub machines: Machines,
     /// Bounds on clients.
     pub limits: ClientLimits,
+    /// What is counted.
+    pub counts: Counts,
     /// Places for requests whose bodies come while their machines wait.
     pub uploads: Arc<Semaphore>,
     /// TLS, if any.
@@ -99,31 +112,7 @@ pub fn serve(
     stop: &watch::Receiver<bool>,
     ready: impl FnOnce(&Listen),
 ) -> io::Result<()> {
-    let mut listeners = Vec::new();
-    let bound = match listen {
-        Listen::Tcp(address) => {
-            let first = tcp_listener(*address)?;
-            let address = first.local_addr()?;
-            listeners.push(Listener::Tcp(first));
-            for _ in 1..threads {
-                listeners.push(Listener::Tcp(tcp_listener(address)?));
-            }
-            Listen::Tcp(address)
-        }
-        Listen::Unix(path) => {
-            match std::fs::remove_file(path) {
-                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
-                _ => {}
-            }
-            let first = StdUnixListener::bind(path)?;
-            first.set_nonblocking(true)?;
-            for _ in 1..threads {
-                listeners.push(Listener::Unix(first.try_clone()?));
-            }
-            listeners.push(Listener::Unix(first));
-            listen.clone()
-        }
-    };
+    let (listeners, bound) = Listener::bind(listen, threads)?;
     let room = Arc::new(Semaphore::new(front.limits.connections));
     let mut workers = Vec::new();
     for listener in listeners {
@@ -152,9 +141,74 @@ pub fn serve(
     Ok(())
 }
 
-enum Listener {
+/// One thread's listener.
+pub(crate) enum Listener {
     Tcp(std::net::TcpListener),
     Unix(StdUnixListener),
+}
+
+impl Listener {
+    /// A listener for each of so many threads, and the address, for a port that was left open.
+    pub(crate) fn bind(listen: &Listen, threads: usize) -> io::Result<(Vec<Self>, Listen)> {
+        let mut listeners = Vec::new();
+        match listen {
+            Listen::Tcp(address) => {
+                let first = tcp_listener(*address)?;
+                let address = first.local_addr()?;
+                listeners.push(Self::Tcp(first));
+                for _ in 1..threads {
+                    listeners.push(Self::Tcp(tcp_listener(address)?));
+                }
+                Ok((listeners, Listen::Tcp(address)))
+            }
+            Listen::Unix(path) => {
+                match std::fs::remove_file(path) {
+                    Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+                    _ => {}
+                }
+                let first = StdUnixListener::bind(path)?;
+                first.set_nonblocking(true)?;
+                for _ in 1..threads {
+                    listeners.push(Self::Unix(first.try_clone()?));
+                }
+                listeners.push(Self::Unix(first));
+                Ok((listeners, listen.clone()))
+            }
+        }
+    }
+
+    /// For the runtime of the calling thread.
+    pub(crate) fn into_async(self) -> io::Result<AsyncListener> {
+        Ok(match self {
+            Self::Tcp(listener) => AsyncListener::Tcp(TcpListener::from_std(listener)?),
+            Self::Unix(listener) => AsyncListener::Unix(UnixListener::from_std(listener)?),
+        })
+    }
+}
+
+/// A listener of an event loop.
+pub(crate) enum AsyncListener {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl AsyncListener {
+    /// The next connection, and where it comes from.
+    pub(crate) async fn accept(&self) -> io::Result<(Stream, Option<IpAddr>)> {
+        match self {
+            Self::Tcp(listener) => {
+                let (stream, from) = listener.accept().await?;
+                Ok((Stream::Tcp(stream), Some(from.ip())))
+            }
+            Self::Unix(listener) => Ok((Stream::Unix(listener.accept().await?.0), None)),
+        }
+    }
+}
+
+/// A client's connection before anything was said.
+pub(crate) enum Stream {
+    Tcp(tokio::net::TcpStream),
+    Unix(tokio::net::UnixStream),
 }
 
 fn tcp_listener(address: SocketAddr) -> io::Result<std::net::TcpListener> {
@@ -167,26 +221,13 @@ fn tcp_listener(address: SocketAddr) -> io::Result<std::net::TcpListener> {
     Ok(socket.into())
 }
 
-/// A client's connection before anything was said.
-enum Accepted {
-    Tcp(tokio::net::TcpStream, IpAddr),
-    Unix(tokio::net::UnixStream),
-}
-
 async fn accept_all(
     front: Arc<Front>,
     listener: Listener,
     room: Arc<Semaphore>,
     mut stop: watch::Receiver<bool>,
 ) -> io::Result<()> {
-    enum Asynchronous {
-        Tcp(TcpListener),
-        Unix(UnixListener),
-    }
-    let listener = match listener {
-        Listener::Tcp(listener) => Asynchronous::Tcp(TcpListener::from_std(listener)?),
-        Listener::Unix(listener) => Asynchronous::Unix(UnixListener::from_std(listener)?),
-    };
+    let listener = listener.into_async()?;
     let graceful = GracefulShutdown::new();
     loop {
         // Who comes when all places are taken waits in the kernel's queue.
@@ -196,22 +237,15 @@ async fn accept_all(
         };
         let accepted = tokio::select! {
             _ = stop.changed() => break,
-            accepted = async {
-                match &listener {
-                    Asynchronous::Tcp(listener) => {
-                        listener.accept().await.map(|(stream, from)| Accepted::Tcp(stream, from.ip()))
-                    }
-                    Asynchronous::Unix(listener) => {
-                        listener.accept().await.map(|(stream, _)| Accepted::Unix(stream))
-                    }
-                }
-            } => accepted,
+            accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok(accepted) => {
+            Ok((stream, from)) => {
                 let (front, watcher) = (front.clone(), graceful.watcher());
                 tokio::task::spawn_local(async move {
-                    converse(&front, accepted, watcher).await;
+                    front.counts.connections.fetch_add(1, Ordering::Relaxed);
+                    converse(&front, stream, from, watcher).await;
+                    front.counts.connections.fetch_sub(1, Ordering::Relaxed);
                     drop(place);
                 });
             }
@@ -228,39 +262,31 @@ async fn accept_all(
 
 type Watcher = hyper_util::server::graceful::Watcher;
 
-async fn converse(front: &Arc<Front>, accepted: Accepted, watcher: Watcher) {
-    let secure = front.tls.is_some();
-    match (accepted, &front.tls) {
-        (Accepted::Unix(stream), _) => {
-            let client = Client {
-                address: None,
-                secure: false,
-            };
-            http(front, stream, client, watcher).await;
-        }
-        (Accepted::Tcp(stream, address), tls) => {
-            let client = Client {
-                address: Some(address),
-                secure,
-            };
-            // Without it small answers wait for acknowledgements; a socket that refuses is gone.
-            if stream.set_nodelay(true).is_err() {
-                return;
-            }
-            match tls {
-                None => http(front, stream, client, watcher).await,
-                Some(tls) => {
-                    let handshake = TlsAcceptor::from(tls.clone()).accept(stream);
-                    if let Ok(Ok(stream)) = timeout(front.limits.patience, handshake).await {
-                        http(front, stream, client, watcher).await;
-                    }
-                }
-            }
-        }
+async fn converse(front: &Arc<Front>, stream: Stream, from: Option<IpAddr>, watcher: Watcher) {
+    let client = Client {
+        address: from,
+        secure: front.tls.is_some() && from.is_some(),
+    };
+    let stream = match stream {
+        Stream::Unix(stream) => return http(front, stream, client, None, watcher).await,
+        Stream::Tcp(stream) => stream,
+    };
+    // Without it small answers wait for acknowledgements; a socket that refuses is gone.
+    if stream.set_nodelay(true).is_err() {
+        return;
+    }
+    let Some(tls) = &front.tls else {
+        return http(front, stream, client, None, watcher).await;
+    };
+    let handshake = TlsAcceptor::from(tls.clone()).accept(stream);
+    if let Ok(Ok(stream)) = timeout(front.limits.patience, handshake).await {
+        let agreed = stream.get_ref().1.alpn_protocol().map(|name| name == HTTP_2);
+        http(front, stream, client, agreed, watcher).await;
     }
 }
 
-async fn http<S>(front: &Arc<Front>, stream: S, client: Client, watcher: Watcher)
+/// Serves a connection by HTTP/2, if that was agreed, or HTTP/1; by what its first bytes are, if nothing was.
+async fn http<S>(front: &Arc<Front>, stream: S, client: Client, agreed: Option<bool>, watcher: Watcher)
 where
     S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + 'static,
 {
@@ -274,11 +300,20 @@ where
         .max_concurrent_streams(STREAMS_MAX)
         .keep_alive_interval(front.limits.patience)
         .keep_alive_timeout(front.limits.patience);
+    let builder = match agreed {
+        Some(true) => builder.http2_only(),
+        Some(false) => builder.http1_only(),
+        None => builder,
+    };
     let begun = Arc::new(AtomicBool::new(false));
     let service = service_fn(|request| {
         begun.store(true, Ordering::Relaxed);
         let front = front.clone();
-        async move { Ok::<_, Infallible>(answer(&front, request, client).await) }
+        async move {
+            let response = answer(&front, request, client).await;
+            front.counts.answered(response.status());
+            Ok::<_, Infallible>(response)
+        }
     });
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     // Until it is known which HTTP it is, nothing of hyper's looks at the time.

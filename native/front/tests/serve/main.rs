@@ -1,14 +1,19 @@
 //! A server of C behind the front, asked by sockets: what clients see of requests that go well, badly, and are none.
 
+mod tls;
+mod torture;
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
+use mayfly_front::admin::{self, Counts};
 use mayfly_front::answer::Http;
 use mayfly_front::machines::{Machines, Running};
 use mayfly_front::server::{ClientLimits, Front, Listen, serve};
@@ -20,7 +25,7 @@ use tokio::sync::{Semaphore, watch};
 const BODY_MAX: usize = 4 << 20;
 
 /// A server in the background; it lives as long as the tests.
-fn start(ephemeral: bool) -> Option<SocketAddr> {
+fn start(ephemeral: bool, secure: bool) -> Option<Served> {
     let host = match Host::open() {
         Ok(host) => Arc::new(host),
         Err(mayfly_vmm::Error::Unavailable(why)) => {
@@ -29,8 +34,10 @@ fn start(ephemeral: bool) -> Option<SocketAddr> {
         }
         Err(e) => panic!("{e}"),
     };
+    static STARTED: AtomicU32 = AtomicU32::new(0);
+    let number = STARTED.fetch_add(1, Ordering::Relaxed);
     let folder =
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("serve-{}-{ephemeral}", std::process::id()));
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("serve-{}-{number}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     let path = folder.join("guest");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve/guest.c");
@@ -81,9 +88,11 @@ fn start(ephemeral: bool) -> Option<SocketAddr> {
             patience: Duration::from_secs(2),
         },
         uploads: Arc::new(Semaphore::new(2)),
-        tls: None,
+        counts: Counts::default(),
+        tls: secure.then(tls::config),
         tells_log: false,
     });
+    let shared = front.clone();
     let (tell, told) = channel();
     thread::spawn(move || {
         let (_stop, stopped) = watch::channel(false);
@@ -96,15 +105,24 @@ fn start(ephemeral: bool) -> Option<SocketAddr> {
         .recv_timeout(Duration::from_secs(30))
         .expect("a server that listens")
     {
-        Listen::Tcp(address) => Some(address),
+        Listen::Tcp(address) => Some(Served {
+            address,
+            front: shared,
+        }),
         Listen::Unix(_) => unreachable!("it was told an address"),
     }
+}
+
+/// A server that listens.
+struct Served {
+    address: SocketAddr,
+    front: Arc<Front>,
 }
 
 /// The server whose machines are reset and compared after each request.
 fn reset() -> Option<SocketAddr> {
     static SERVER: OnceLock<Option<SocketAddr>> = OnceLock::new();
-    *SERVER.get_or_init(|| start(true))
+    *SERVER.get_or_init(|| start(true, false).map(|served| served.address))
 }
 
 fn connect(to: SocketAddr) -> TcpStream {
@@ -162,7 +180,8 @@ fn each_request_of_a_connection_meets_the_snapshot() {
 
 #[test]
 fn without_a_reset_the_machine_goes_on_with_its_state() {
-    let Some(to) = start(false) else { return };
+    let Some(served) = start(false, false) else { return };
+    let to = served.address;
     for wanted in 3..11 {
         let (_, _, body) = get(to, "/count");
         assert_eq!(String::from_utf8_lossy(&body), wanted.to_string());
@@ -239,76 +258,6 @@ fn the_guest_sees_one_request_of_the_fronts_own() {
     let (_, _, seen) = ask(to, request);
     let wanted = "GET /head?x=1 HTTP/1.1\r\nhost: a\r\nx-keep: 2\r\nx-forwarded-for: 127.0.0.1\r\nx-forwarded-proto: http\r\nconnection: close";
     assert_eq!(String::from_utf8_lossy(&seen), wanted);
-}
-
-#[test]
-fn what_is_no_request_reaches_no_guest() {
-    let Some(to) = reset() else { return };
-    let cases: [(&str, &[u8], u16); 9] = [
-        (
-            "two lengths",
-            b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab",
-            400,
-        ),
-        (
-            "a length that is none",
-            b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: +1\r\n\r\na",
-            400,
-        ),
-        (
-            "a negative length",
-            b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: -1\r\n\r\na",
-            400,
-        ),
-        (
-            "another coding last",
-            b"POST /echo HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked, gzip\r\n\r\n0\r\n\r\n",
-            400,
-        ),
-        (
-            "a bad chunk",
-            b"POST /echo HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
-            400,
-        ),
-        (
-            "a space in a name",
-            b"GET /count HTTP/1.1\r\nhost : a\r\n\r\n",
-            400,
-        ),
-        (
-            "a line end in a target",
-            b"GET /count\r HTTP/1.1\r\nhost: a\r\n\r\n",
-            400,
-        ),
-        (
-            "a body that is too long",
-            b"POST /echo HTTP/1.1\r\nhost: a\r\ncontent-length: 4194305\r\n\r\n",
-            413,
-        ),
-        (
-            "a method of proxies",
-            b"CONNECT a:80 HTTP/1.1\r\nhost: a\r\n\r\n",
-            501,
-        ),
-    ];
-    for (what, request, wanted) in cases {
-        let mut stream = connect(to);
-        // What is refused early may be closed before all was written.
-        drop(stream.write_all(request));
-        if wanted == 413 {
-            drop(stream.write_all(&vec![b'x'; BODY_MAX + 1]));
-        }
-        assert_eq!(read_answer(&mut stream).0, wanted, "{what}");
-        assert_eq!(get(to, "/count").2, b"3", "after {what}");
-    }
-    // A length beside chunks: the chunks count, and the guest is told one length.
-    let both = b"POST /head HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n";
-    let (status, _, seen) = ask(to, both);
-    let seen = String::from_utf8_lossy(&seen);
-    assert!(
-        status == 400 || seen.contains("content-length: 5") && !seen.contains("chunked"),
-        "{status} {seen}"
-    );
 }
 
 #[test]
@@ -481,4 +430,37 @@ fn a_long_body_goes_to_the_program_as_it_comes() {
         }
         assert_eq!(get(to, "/count").2, b"3");
     }
+}
+
+#[test]
+fn operators_read_what_was_done() {
+    let Some(Served { address: to, front }) = start(true, false) else {
+        return;
+    };
+    for (path, times) in [("/count", 3), ("/exit", 2)] {
+        for _ in 0..times {
+            get(to, path);
+        }
+    }
+    let (_stop, stopped) = watch::channel(false);
+    let Listen::Tcp(admin) =
+        admin::start(front, &Listen::Tcp(([127, 0, 0, 1], 0).into()), stopped).expect("an address")
+    else {
+        unreachable!("it was told an address")
+    };
+    let (status, head, body) = get(admin, "/metrics");
+    let text = String::from_utf8(body).expect("text");
+    assert!(status == 200 && head.contains("text/plain"), "{head}");
+    for line in [
+        "mayfly_requests_total{outcome=\"answered\"} 3",
+        "mayfly_requests_total{outcome=\"exited\"} 2",
+        "mayfly_answers_total{status=\"2xx\"} 3",
+        "mayfly_answers_total{status=\"5xx\"} 2",
+    ] {
+        assert!(text.lines().any(|other| other == line), "{line}\n{text}");
+    }
+    let (status, head, body) = get(admin, "/status");
+    assert!(status == 200 && head.contains("application/json") && body.starts_with(b"{"));
+    assert_eq!(get(admin, "/other").0, 404);
+    assert_eq!(ask(admin, b"POST /status HTTP/1.1\r\nhost: a\r\n\r\n").0, 405);
 }
