@@ -2,31 +2,10 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from '@std/assert'
 import { type LifecycleEvent, Router } from '@mayfly/mayfly'
 import { basename, fromFileUrl, join } from '@std/path'
-import { MISSING, testIsolated } from './fixture.ts'
+import { compile, compileExample, compileSaying, testNative } from './native_programs.ts'
 import { listen } from '../listening.ts'
 
 const GUEST = fromFileUrl(new URL('./native_guest.c', import.meta.url))
-const EXAMPLES = fromFileUrl(new URL('../../native/guest/examples', import.meta.url))
-const INCLUDE = fromFileUrl(new URL('../../native/guest/include', import.meta.url))
-
-const hasCompiler = await new Deno.Command('cc', { args: ['--version'], stdout: 'null', stderr: 'null' })
-  .output().then(({ success }) => success, () => false)
-if (!hasCompiler && MISSING === '') {
-  console.log('SKIPPED: native programs: no C compiler: install gcc and libc6-dev')
-}
-
-function testNative(name: string, fn: () => Promise<void>): void {
-  if (hasCompiler) testIsolated(name, fn)
-  else Deno.test.ignore(name, () => {})
-}
-
-async function compile(source: string, to: string, ...flags: string[]): Promise<void> {
-  // Where it is written, and only then where it is looked for: as builds should do.
-  const args = ['-O1', '-w', '-I', INCLUDE, ...flags, '-o', `${to}.new`, source]
-  const { success, stderr } = await new Deno.Command('cc', { args }).output()
-  assert(success, new TextDecoder().decode(stderr))
-  await Deno.rename(`${to}.new`, to)
-}
 
 interface Site {
   readonly origin: string
@@ -153,7 +132,7 @@ testNative('every bad end of a program has its answer, and the next request meet
 testNative('the examples answer; one that keeps its state counts on', async () => {
   await serve(async (routes) => {
     for (const name of ['hello', 'counter']) {
-      await compile(join(EXAMPLES, `${name}.c`), join(routes, `_${name}`), '-static')
+      await compileExample(name, join(routes, `_${name}`))
     }
     await Deno.writeTextFile(join(routes, 'hello.ts'), route(`program: './_hello'`))
     await Deno.writeTextFile(join(routes, 'count.ts'), route(`program: './_counter'`))
@@ -170,18 +149,7 @@ testNative('the examples answer; one that keeps its state counts on', async () =
 testNative(
   'a program that was compiled anew takes the place of the former; one that cannot start leaves it',
   async () => {
-    const write = async (routes: string, text: string) => {
-      const source = join(routes, '_said.c')
-      const program = `#include "mayfly.h"
-      int main(void) {
-        mayfly_request r;
-        while (mayfly_wait_for_request(&r)) mayfly_respond(200, "text/plain", ${
-        JSON.stringify(text)
-      }, ${text.length});
-      }`
-      await Deno.writeTextFile(source, program)
-      await compile(source, join(routes, '_said'), '-static')
-    }
+    const write = (routes: string, text: string) => compileSaying(text, join(routes, '_said'))
     await serve(async (routes) => {
       await write(routes, 'one')
       await Deno.writeTextFile(join(routes, 'index.ts'), route(`program: './_said'`))
@@ -206,7 +174,7 @@ async function until(is: () => Promise<boolean>): Promise<void> {
 
 testNative('a program that cannot be one is refused with the reason, and its neighbours serve', async () => {
   await serve(async (routes) => {
-    await compile(join(EXAMPLES, 'hello.c'), join(routes, '_hello'), '-static')
+    await compileExample('hello', join(routes, '_hello'))
     await Deno.writeTextFile(join(routes, '_text'), 'no program')
     const early = join(routes, '_early.c')
     await Deno.writeTextFile(

@@ -4,6 +4,7 @@ mod bare;
 mod calls;
 mod filter;
 mod isolated;
+mod native;
 mod request;
 mod sheet;
 mod soak;
@@ -28,6 +29,9 @@ pub struct Options {
     /// A deno binary, to measure requests to it too.
     #[arg(long, value_name = "PATH", conflicts_with = "floor")]
     pub deno: Option<PathBuf>,
+    /// A program that answers the frames of `mayfly.h`, to measure requests to it too.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["only", "floor"])]
+    pub program: Option<PathBuf>,
     /// Only the floor of this moment.
     #[arg(long)]
     pub floor: bool,
@@ -92,6 +96,9 @@ pub fn bench(options: &Options) -> Result<(), Box<dyn Error>> {
         return Ok(());
     }
     let floor = bare::bare(&host, &mut alarm, &mut sheet)?;
+    if let Some(program) = &options.program {
+        native::native(&host, &mut alarm, program, &mut sheet)?;
+    }
     match &options.deno {
         Some(deno) => isolated::isolated(&host, &mut alarm, deno, floor, &mut sheet)?,
         None => sheet.say("stock Deno: not measured, give its binary by --deno PATH"),
@@ -114,6 +121,8 @@ mod tests {
         assert_eq!(options, parse("--deno /a --json").unwrap());
         assert_eq!((options.deno, options.json), (Some("/a".into()), true));
         assert!(!parse("").unwrap().json);
+        assert_eq!(parse("--program /p").unwrap().program, Some("/p".into()));
+        assert!(parse("--floor --program /p").unwrap_err().contains("--program"));
         assert!(parse("--floor").unwrap().floor && !options.floor);
         assert!(parse("--floor --deno /a").unwrap_err().contains("--deno"));
         assert_eq!(parse("calls --json").unwrap().only, Some(Only::Calls));

@@ -28,6 +28,8 @@ export interface HeldBase {
 }
 
 const BOOT_MS = 60_000
+/** The same for a program of somebody's, which may never come to wait. */
+const NATIVE_BOOT_MS = 10_000
 /** CPU time for all code at the top of a program's modules. */
 export const LOAD_CPU_MS = 5000
 /** Memory for a load and a warm-up beside that of a request: the garbage of a thousand requests lies there at once. */
@@ -49,7 +51,7 @@ export function toBaseSpec(plan: Program, core?: CoreFiles): ProgramSpec {
       memoryBytes: memoryBytes(options) + (options.runtime === 'native' ? LOADING_BYTES : 0),
       outputBytes: 0, // no answer has a body
       logBytes: DEFAULT_LIMITS.logBytes,
-      bootMs: BOOT_MS,
+      bootMs: options.runtime === 'native' ? NATIVE_BOOT_MS : BOOT_MS,
       cpuMs: 0,
       calls: DEFAULT_LIMITS.systemCalls,
       descriptors: DEFAULT_LIMITS.files,

@@ -1,0 +1,49 @@
+/** Programs in C for tests; without a C compiler these are skipped aloud. */
+import { assert } from '@std/assert'
+import { fromFileUrl, join } from '@std/path'
+import { MISSING, testIsolated } from './fixture.ts'
+
+const INCLUDE = fromFileUrl(new URL('../../native/guest/include', import.meta.url))
+const EXAMPLES = fromFileUrl(new URL('../../native/guest/examples', import.meta.url))
+
+const hasCompiler = await new Deno.Command('cc', { args: ['--version'], stdout: 'null', stderr: 'null' })
+  .output().then(({ success }) => success, () => false)
+if (!hasCompiler && MISSING === '') {
+  console.log('SKIPPED: native programs: no C compiler: install gcc and libc6-dev')
+}
+
+/** A test that needs a machine and a C compiler. */
+export function testNative(name: string, fn: () => Promise<void>): void {
+  if (hasCompiler) testIsolated(name, fn)
+  else Deno.test.ignore(name, () => {})
+}
+
+/** Compiles a file of `native/guest/examples`. */
+export function compileExample(name: string, to: string): Promise<void> {
+  return compile(join(EXAMPLES, `${name}.c`), to, '-static')
+}
+
+/** Compiles a program that says `text` to whatever it is asked. */
+export async function compileSaying(text: string, to: string): Promise<void> {
+  const source = await Deno.makeTempFile({ prefix: 'mayfly-native-', suffix: '.c' })
+  const quoted = JSON.stringify(text)
+  await Deno.writeTextFile(
+    source,
+    `#include "mayfly.h"
+    int main(void) {
+      mayfly_request request;
+      while (mayfly_wait_for_request(&request)) mayfly_respond(200, "text/plain", ${quoted}, ${text.length});
+    }`,
+  )
+  await compile(source, to, '-static')
+  await Deno.remove(source)
+}
+
+/** Compiles elsewhere and renames, as builds should. */
+export async function compile(source: string, to: string, ...flags: string[]): Promise<void> {
+  const made = await Deno.makeTempFile({ prefix: 'mayfly-native-' })
+  const args = ['-O1', '-w', '-I', INCLUDE, ...flags, '-o', made, source]
+  const { success, stderr } = await new Deno.Command('cc', { args }).output()
+  assert(success, new TextDecoder().decode(stderr))
+  await Deno.rename(made, to)
+}
