@@ -3,41 +3,17 @@
  * `data:` URL takes ten times as much.
  */
 import { type GuestProgram, MODULE_ROOT, type ModuleEntry } from '../message.ts'
+import { getBuiltin, makeSynthetic, type NodeVm, type VmModule } from '../../isolate/guest/deno/node_vm.ts'
 import { missingModule, type Namespace } from './engine.ts'
 
-interface VmModule {
-  readonly identifier: string
-  readonly namespace: Namespace
-  readonly status: string
-  link(linker: (specifier: string, from: VmModule) => Promise<VmModule>): Promise<void>
-  evaluate(): Promise<void>
-  setExport(name: string, value: unknown): void
+/** The part of `node:module` that is used here. */
+interface NodeModule {
+  stripTypeScriptTypes(code: string, options: { mode: 'strip' | 'transform' }): string
+  isBuiltin(name: string): boolean
 }
 
-interface Builtins {
-  'node:vm': {
-    readonly SourceTextModule: new (source: string, options: {
-      identifier: string
-      initializeImportMeta: (meta: Record<string, unknown>) => void
-      importModuleDynamically: (specifier: string, from: VmModule) => Promise<VmModule>
-    }) => VmModule
-    readonly SyntheticModule: new (
-      names: readonly string[],
-      evaluate: (this: VmModule) => void,
-      options: { identifier: string },
-    ) => VmModule
-  }
-  'node:module': {
-    stripTypeScriptTypes(code: string, options: { mode: 'strip' | 'transform' }): string
-    isBuiltin(name: string): boolean
-  }
-}
-
-const { process } = globalThis as unknown as {
-  process: { getBuiltinModule<K extends keyof Builtins>(name: K): Builtins[K] }
-}
-const { SourceTextModule, SyntheticModule } = process.getBuiltinModule('node:vm')
-const { stripTypeScriptTypes, isBuiltin } = process.getBuiltinModule('node:module')
+const { SourceTextModule, SyntheticModule } = getBuiltin<NodeVm>('node:vm')
+const { stripTypeScriptTypes, isBuiltin } = getBuiltin<NodeModule>('node:module')
 const { parse } = JSON
 const Url = URL
 
@@ -153,18 +129,12 @@ async function locate(
 }
 
 function makeDefault(url: string, value: unknown): VmModule {
-  return new SyntheticModule(['default'], function () {
-    this.setExport('default', value)
-  }, { identifier: url })
+  return makeSynthetic(SyntheticModule, url, { default: value })
 }
 
 /** A module of Node, which Deno has in itself. */
 async function makeBuiltin(specifier: string, from: string): Promise<VmModule> {
   if (!isBuiltin(specifier)) throw missingModule(specifier, from.slice(MODULE_ROOT.length) || 'the program')
   const name = specifier.startsWith('node:') ? specifier : `node:${specifier}`
-  const namespace = await import(name) as Namespace
-  const names = Object.keys(namespace)
-  return new SyntheticModule(names, function () {
-    for (const name of names) this.setExport(name, namespace[name])
-  }, { identifier: name })
+  return makeSynthetic(SyntheticModule, name, await import(name))
 }

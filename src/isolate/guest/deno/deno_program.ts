@@ -4,30 +4,7 @@
  * and Node's modules, so V8 alone is enough.
  */
 import type { Namespace } from '../host.ts'
-
-interface VmModule {
-  link(linker: (specifier: string) => Promise<VmModule>): Promise<void>
-  evaluate(): Promise<void>
-  setExport(name: string, value: unknown): void
-}
-
-/** The part of `node:vm` that is used here. */
-interface Vm {
-  readonly SourceTextModule: new (source: string, options: {
-    identifier: string
-    initializeImportMeta: (meta: Record<string, unknown>) => void
-    importModuleDynamically: (
-      specifier: string,
-      referrer: unknown,
-      attributes: Record<string, string>,
-    ) => Promise<Namespace>
-  }) => VmModule
-  readonly SyntheticModule: new (
-    names: readonly string[],
-    evaluate: (this: VmModule) => void,
-    options: { identifier: string },
-  ) => VmModule
-}
+import { getBuiltin, makeSynthetic, type NodeVm } from './node_vm.ts'
 
 const { readTextFileSync } = Deno
 
@@ -38,7 +15,7 @@ export async function loadProgram(path: string, runtime: Namespace): Promise<voi
 
 /** Runs a module of this text. In a base, so that its programs share what that needs. */
 export async function runModule(path: string, source: string, runtime: Namespace): Promise<void> {
-  const { SourceTextModule, SyntheticModule } = nodeVm()
+  const { SourceTextModule, SyntheticModule } = getBuiltin<NodeVm>('node:vm')
   const url = `file://${path}`
   const module = new SourceTextModule(source, {
     identifier: url,
@@ -53,19 +30,7 @@ export async function runModule(path: string, source: string, runtime: Namespace
   })
   await module.link(async (specifier) => {
     const namespace = specifier.startsWith('node:') ? await import(specifier) as Namespace : runtime
-    const names = Object.keys(namespace)
-    return new SyntheticModule(
-      names,
-      function () {
-        for (const name of names) this.setExport(name, namespace[name])
-      },
-      { identifier: specifier },
-    )
+    return makeSynthetic(SyntheticModule, specifier, namespace)
   })
   await module.evaluate()
-}
-
-function nodeVm(): Vm {
-  const { process } = globalThis as unknown as { process: { getBuiltinModule(name: string): unknown } }
-  return process.getBuiltinModule('node:vm') as Vm
 }
