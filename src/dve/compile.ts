@@ -38,7 +38,7 @@ export function compileStream(
 }
 
 /** The generated module, for tests and for the curious. */
-export function generateCode(
+function generateCode(
   program: Program,
   filters: ReadonlyMap<string, Filter>,
   isStream: boolean,

@@ -59,7 +59,7 @@ export function addPlace(emitter: Emitter, unit: Unit, at: number): number {
 }
 
 /** A value as source text: JSON, or words for what JSON has not. */
-export function literalCode(value: LiteralValue): string {
+function literalCode(value: LiteralValue): string {
   if (value === undefined) return '(void 0)'
   if (typeof value !== 'number') return JSON.stringify(value)
   if (Number.isNaN(value)) return '(0/0)'

@@ -25,7 +25,7 @@ const MAX_PARTS = 40
 const MAX_NODES = 200
 
 /** Appends pending output. Must come before any statement of another kind. */
-export function flushParts(emitter: Emitter): void {
+function flushParts(emitter: Emitter): void {
   const { parts } = emitter
   if (parts.length === 0) return
   const isSafe = parts[0]!.isText || parts.length === 1

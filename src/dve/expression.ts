@@ -5,7 +5,7 @@ import { fold } from './fold.ts'
 import { nextToken, type Token } from './lex.ts'
 
 /** Deepest tree of an expression. */
-export const MAX_EXPRESSION_DEPTH = 256
+const MAX_EXPRESSION_DEPTH = 256
 
 /** A reader of one tag's tokens. `close` is what ends the tag. */
 export interface Reader {

@@ -6,7 +6,7 @@
 import type { BinaryOperator } from './ast.ts'
 
 /** Longest text that an expression may make, in characters. */
-export const MAX_TEXT_SIZE = 16_777_216
+const MAX_TEXT_SIZE = 16_777_216
 /** Deepest array in an array that is still printed, and the most elements of all of them together. */
 const MAX_ARRAY_DEPTH = 8
 const MAX_ARRAY_ELEMENTS = 1_000_000

@@ -5,7 +5,7 @@ import { createReader, describe, isOperator, type Reader, readPipe, take, unexpe
 import { nextToken, skipSpace } from './lex.ts'
 
 /** Deepest nesting of blocks in one template. */
-export const MAX_BLOCK_DEPTH = 128
+const MAX_BLOCK_DEPTH = 128
 
 type Opener = IfNode | EachNode | LayoutNode | SlotNode | (BlockNode & { readonly type: 'block' })
 

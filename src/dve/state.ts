@@ -9,7 +9,7 @@ export interface RenderLimits {
 }
 
 /** Deepest nesting of open includes and layouts. */
-export const MAX_INCLUDE_DEPTH = 64
+const MAX_INCLUDE_DEPTH = 64
 
 /**
  * The state of one render. `place` indexes the program's places and is set before anything that may throw; `output` is used

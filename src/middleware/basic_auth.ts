@@ -68,7 +68,7 @@ export function basicAuth(options: BasicAuthOptions): Middleware {
 }
 
 /** The credentials of an Authorization header; undefined when it is of another scheme or malformed. */
-export function parseBasic(header: string): BasicAuthUser | undefined {
+function parseBasic(header: string): BasicAuthUser | undefined {
   const coded = /^Basic +([A-Za-z0-9+/]+={0,2})$/i.exec(header)?.[1]
   if (coded === undefined) return undefined
   try {

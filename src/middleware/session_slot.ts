@@ -2,10 +2,10 @@ import type { SessionSlot } from '../context/internals.ts'
 import { randomText } from './secrets.ts'
 
 /** Most bytes of a cookie's name and value together that every browser keeps (RFC 6265bis, section 5.5). */
-export const MAX_COOKIE_BYTES = 4096
+const MAX_COOKIE_BYTES = 4096
 
 /** Most bytes of JSON that a session keeps in a store. */
-export const MAX_STORED_BYTES = 1 << 18
+const MAX_STORED_BYTES = 1 << 18
 
 /** What a session cookie carries. */
 export interface SessionPayload {

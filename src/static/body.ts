@@ -4,7 +4,7 @@ import type { ByteRange } from './range.ts'
 const CHUNK_BYTES = 64 * 1024
 
 /** Files up to this size are read at once. */
-export const SMALL_FILE_BYTES = 64 * 1024
+const SMALL_FILE_BYTES = 64 * 1024
 
 /** A whole file, as long as it is still `size` bytes long: undefined when it has changed meanwhile. */
 export async function wholeFile(path: string, size: number): Promise<BodyInit | undefined> {

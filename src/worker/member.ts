@@ -12,7 +12,7 @@ import { watchBy } from './deadline.ts'
 const BACKOFF_MS = [0, 50, 200, 800]
 
 /** Milliseconds that a script may take to load, at least. */
-export const LOAD_TIMEOUT_MS = 10_000
+const LOAD_TIMEOUT_MS = 10_000
 
 /** Milliseconds after giving up until a `run` may load the script again. */
 const GIVE_UP_MS = 5000

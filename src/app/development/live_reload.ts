@@ -10,8 +10,8 @@ import { toEventText } from '../../context/stream.ts'
 import { RELOAD_SCRIPT } from './reload_script.ts'
 
 /** Where the script and its events are; names with `_` are no routes. */
-export const SCRIPT_PATH = '/_mayfly/reload.js'
-export const EVENTS_PATH = '/_mayfly/reload'
+const SCRIPT_PATH = '/_mayfly/reload.js'
+const EVENTS_PATH = '/_mayfly/reload'
 
 /** Most pages that listen at a time; a further one takes the place of the oldest. */
 const MOST_PAGES = 64

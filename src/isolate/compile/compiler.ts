@@ -104,7 +104,7 @@ interface Message {
 }
 
 /** The same for every file: nothing is read from the surroundings, and nothing is lowered. */
-export const COMMON_OPTIONS = {
+const COMMON_OPTIONS = {
   format: 'esm',
   target: 'esnext',
   charset: 'utf8',

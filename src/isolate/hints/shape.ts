@@ -50,7 +50,7 @@ export const ANY: Shape = { kind: 'any' }
 /** Parts of one shape at most: texts that name each other again and again would make it large. */
 export const MOST_PARTS = 400
 /** Shapes inside each other at most. */
-export const DEEPEST = 12
+const DEEPEST = 12
 
 /** Counts parts down. */
 export interface Budget {

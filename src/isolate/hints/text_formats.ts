@@ -7,7 +7,7 @@ export type Samples = readonly string[]
 export type TextFormat = keyof typeof FORMAT_SAMPLES
 
 /** Samples by format. Numbers are small: work grows with them. */
-export const FORMAT_SAMPLES = {
+const FORMAT_SAMPLES = {
   number: ['9', '27', '6', '8.7', '62', '5'],
   date: [
     '1987-06-27',

@@ -11,7 +11,7 @@ export interface Executable {
 }
 
 /** Bytes of a program at most. */
-export const MAX_EXECUTABLE = 256 << 20
+const MAX_EXECUTABLE = 256 << 20
 
 /** What all programs begin with: ELF, 64 bits, little-endian. */
 const MAGIC = [0x7f, 0x45, 0x4c, 0x46, 2, 1]

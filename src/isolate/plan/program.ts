@@ -233,11 +233,6 @@ export async function planProgram(
   }
 }
 
-/** Whether a program consists of one of these files. */
-export function dependsOn({ bundle }: Program, changed: ReadonlySet<string>): boolean {
-  return bundle.inputs.some((path) => changed.has(path))
-}
-
 async function toProgram(
   members: readonly Member[],
   { routesDir = dirname(members[0]!.route.path), readEnv = (name) => Deno.env.get(name), reach }:

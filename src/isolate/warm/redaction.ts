@@ -1,13 +1,13 @@
 /** Replaces values that must not be recorded: those under names of secrets. */
 
 /** Stands where a secret stood. */
-export const REDACTED = 'redacted'
+const REDACTED = 'redacted'
 
 const SECRET =
   /passw|passphrase|secret|token|api[-_]?key|authori[sz]|authentic|credential|cookie|csrf|xsrf|jwt|signature|^(?:otp|pin|cvv|cvc|iban|ssn)$|card[-_]?num/i
 
 /** Whether a header, a parameter or a member of this name holds what nobody else should know. */
-export function isSecretName(name: string): boolean {
+function isSecretName(name: string): boolean {
   return SECRET.test(name)
 }
 

@@ -64,7 +64,7 @@ export async function parseWarmup(what: string, shown: string, text: string): Pr
 }
 
 /** Where an entry of a parsed file begins. */
-export function placeOfEntry(shown: string, text: string, index: number): Place {
+function placeOfEntry(shown: string, text: string, index: number): Place {
   return placeOf(shown, text, findElement(text, index))
 }
 

@@ -29,7 +29,7 @@ export const MAX_SAMPLES = 8
 const MAX_APP_SAMPLES = 64
 /** Bytes of one body, and of a file. */
 export const MAX_SAMPLE_BODY = 64 << 10
-export const MAX_RECORDED = 1 << 20
+const MAX_RECORDED = 1 << 20
 /** Samples that wait to be looked at; more at once are left out. */
 const MAX_WAITING = 64
 /** Milliseconds without a new sample before a file is written. */

@@ -1,7 +1,7 @@
 /** Keeps what the host added out of what comes back: a server that echoes its request must not tell a program a secret. */
 import { Buffer } from 'node:buffer'
 
-/** Shorter values are no secrets, and would be found by chance. */
+/** Shorter values are no secrets, and would be found where they are not meant. */
 const LEAST = 8
 
 /** A response told a secret. */

@@ -12,7 +12,7 @@ export interface Pattern {
 }
 
 /** Optional segments double the patterns that a file stands for; four make sixteen. */
-export const MAX_OPTIONAL_SEGMENTS = 4
+const MAX_OPTIONAL_SEGMENTS = 4
 
 const NAME = /^[A-Za-z_$][\w$-]*$/
 
@@ -101,7 +101,7 @@ function bracketError(part: string, where: string): SyntaxError {
 }
 
 /** A segment as people write it. */
-export function segmentText(segment: Segment): string {
+function segmentText(segment: Segment): string {
   if (segment.kind === 'literal') return segment.text
   if (segment.kind === 'mixed') return `${segment.prefix}[${segment.name}]${segment.suffix}`
   const inner = segment.kind === 'catchAll' ? `...${segment.name}` : segment.name
