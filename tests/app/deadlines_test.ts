@@ -22,9 +22,8 @@ Deno.test('a cleared deadline never expires, wherever it stands in the queue', a
   const entries = [0, 1, 2, 3, 4].map((id) => setDeadline(queue, () => expired.push(id)))
   for (const id of [2, 0, 4]) clearDeadline(queue, entries[id])
   clearDeadline(queue, entries[2])
-  await sleep(80)
+  while (queue.tail !== null) await sleep(5)
   assertEquals(expired, [1, 3])
-  assertEquals(queue.tail, null)
   assertEquals(queue.timer, undefined)
 })
 
