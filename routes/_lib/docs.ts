@@ -8,7 +8,7 @@ export interface Doc {
   readonly slug: string
   readonly path: string
   readonly title: string
-  /** The shelf it stands on. */
+  /** The section that it belongs to. */
   readonly group: string
 }
 
@@ -18,7 +18,7 @@ const FOLDERS = ['docs/', 'src/', 'native/', 'benchmark/', 'docs/decisions/']
 const SKIPPED = new Set(['target', 'node_modules', 'decisions'])
 const DEPTH = 6
 
-/** Every document of the project, shelf by shelf: those at the top, then those of the folders, sorted. */
+/** Every document of the project, section by section: those at the top, then those of the folders, sorted. */
 export async function listDocs(root: URL): Promise<Doc[]> {
   const paths: string[] = []
   for (const path of TOP) if (await isFile(new URL(path, root))) paths.push(path)
@@ -141,7 +141,7 @@ async function describe(root: URL, path: string): Promise<Doc> {
   }
 }
 
-/** The shelf of a document, by its place in the project. */
+/** The section of a document, by its place in the project. */
 function groupOf(path: string): string {
   const [top, room, name] = path.split('/')
   switch (top) {
@@ -167,7 +167,7 @@ async function isFile(url: URL): Promise<boolean> {
   }
 }
 
-/** Documents by shelf, in order. */
+/** Documents by section, in order. */
 export function groupDocs(docs: readonly Doc[]): { name: string; docs: Doc[] }[] {
   const groups = new Map<string, Doc[]>()
   for (const doc of docs) groups.set(doc.group, [...groups.get(doc.group) ?? [], doc])

@@ -3,7 +3,7 @@ import { encodeControl } from '../../src/isolate/wire/request_frame.ts'
 import { chachaBlock, setUp } from '../../src/isolate/guest/random.ts'
 import { ask, exchange, withGuest } from './guest_process.ts'
 
-const CHANCE = `
+const RANDOMNESS = `
   export const isolated = true
   export function GET(ctx) {
     const random = Array.from({ length: 200 }, () => Math.random())
@@ -19,8 +19,8 @@ const CHANCE = `
     return ctx.send.json({ kinds, sum: big.reduce((a, b) => a + b, 0), big: [...crypto.getRandomValues(new BigUint64Array(1))].map(String) })
   }`
 
-Deno.test('chance is new with every seed, and the same with the same', async () => {
-  await withGuest({ 'chance.ts': CHANCE }, async (guest) => {
+Deno.test('randomness is new with every seed, and the same with the same', async () => {
+  await withGuest({ 'randomness.ts': RANDOMNESS }, async (guest) => {
     const draw = async (seed: string) => JSON.parse((await ask(guest, { more: { seed } })).text)
     const first = await draw('ab'.repeat(32))
     const second = await draw('ab'.repeat(31) + 'ac')
@@ -43,7 +43,7 @@ Deno.test('chance is new with every seed, and the same with the same', async () 
 })
 
 Deno.test('getRandomValues refuses what the specification refuses', async () => {
-  await withGuest({ 'chance.ts': CHANCE }, async (guest) => {
+  await withGuest({ 'randomness.ts': RANDOMNESS }, async (guest) => {
     const { kinds, sum, big } = JSON.parse((await ask(guest, { method: 'POST' })).text)
     assertEquals(kinds, ['TypeMismatchError', 'QuotaExceededError', 'TypeMismatchError', 'TypeMismatchError'])
     assert(Math.abs(sum / 65536 - 127.5) < 3, `mean ${sum / 65536}`)

@@ -87,7 +87,7 @@ testIsolated('every request is told once, with its run, its reset and the pages 
   }
 })
 
-testIsolated('the event of a lonely request comes without another request', async () => {
+testIsolated('the event of a sole request comes without another request', async () => {
   const site = openSite('limits')
   try {
     assertEquals((await site.ask('/quick')).text, 'done')

@@ -13,13 +13,13 @@ const IN_CORE: Readonly<Record<string, Wanted>> = {
   title: [500, 'about:blank'],
 }
 
-/** Deeds that nothing in the runtime core can do: `close` and `write` of descriptors are not within its reach. */
+/** Attacks that nothing in the runtime core can do: `close` and `write` of descriptors are not within its reach. */
 const OF_DENO: ReadonlySet<string> = new Set(['close_stdin', 'close_stdout', 'stderr'])
 
 inEachRuntime((runtime) => openProduction('hostile', runtime), suite)
 
 function suite({ runtime, test, site }: Suite): void {
-  /** What a deed is answered with: status and problem type; a text is the body of a 200. */
+  /** What an attack is answered with: status and problem type; a text is the body of a 200. */
   const ANSWERS: Readonly<Record<string, Wanted>> = {
     loop: [504, 'isolation-timeout'],
     loop_after_await: [504, 'isolation-timeout'],
@@ -58,17 +58,17 @@ function suite({ runtime, test, site }: Suite): void {
     reject_elsewhere: 'done',
   }
 
-  for (const [deed, answer] of Object.entries(ANSWERS)) {
-    const wanted = runtime === 'core' ? IN_CORE[deed] ?? answer : answer
+  for (const [attack, answer] of Object.entries(ANSWERS)) {
+    const wanted = runtime === 'core' ? IN_CORE[attack] ?? answer : answer
     const words = typeof wanted === 'string' ? 'is answered' : `is ${wanted.join(' ')}`
-    test(`${deed} ${words}, and the next request is right`, async () => {
-      const path = `/do?what=${deed}`
+    test(`${attack} ${words}, and the next request is right`, async () => {
+      const path = `/do?what=${attack}`
       await assertAnswer(site, path, wanted)
       await assertClean()
     })
   }
 
-  /** Deeds that may end in one of several ways; what counts is that they end, and what comes after. */
+  /** Attacks that may end in one of several ways; what counts is that they end, and what comes after. */
   const OPEN_ENDED: Readonly<Record<string, readonly number[]>> = {
     promise_storm: [504, 507],
     json_recursion: [500, 502, 504, 507],
@@ -82,10 +82,10 @@ function suite({ runtime, test, site }: Suite): void {
     atomics: [500, 504, 200],
   }
 
-  for (const [deed, ends] of Object.entries(OPEN_ENDED)) {
-    const statuses = runtime === 'core' && OF_DENO.has(deed) ? [500] : ends
-    test(`${deed} ends with ${statuses.join(' or ')}, and the next request is right`, async () => {
-      const { status } = await site.ask(`/do?what=${deed}`)
+  for (const [attack, ends] of Object.entries(OPEN_ENDED)) {
+    const statuses = runtime === 'core' && OF_DENO.has(attack) ? [500] : ends
+    test(`${attack} ends with ${statuses.join(' or ')}, and the next request is right`, async () => {
+      const { status } = await site.ask(`/do?what=${attack}`)
       assert(statuses.includes(status), `status ${status}`)
       await assertClean()
     })
@@ -100,11 +100,11 @@ function suite({ runtime, test, site }: Suite): void {
     wasm_memory: [500, 507],
   }
 
-  for (const [deed, statuses] of Object.entries(EATERS)) {
+  for (const [attack, statuses] of Object.entries(EATERS)) {
     test(
-      `too much memory by ${deed} is ${statuses.join(' or ')}, and the next request is right`,
+      `too much memory by ${attack} is ${statuses.join(' or ')}, and the next request is right`,
       async () => {
-        const { status, type } = await problemOf(site, `/eat?what=${deed}`)
+        const { status, type } = await problemOf(site, `/eat?what=${attack}`)
         assert(statuses.includes(status), `status ${status}`)
         assertEquals(type, status === 507 ? 'isolation-memory' : 'about:blank')
         await assertClean()
@@ -113,13 +113,13 @@ function suite({ runtime, test, site }: Suite): void {
   }
 
   test('nothing of an error that was thrown reaches a client', async () => {
-    for (const deed of ['throw', 'throw_trap', 'throw_getter', 'reject']) {
+    for (const attack of ['throw', 'throw_trap', 'throw_getter', 'reject']) {
       for (const accept of ['text/html', 'application/problem+json', 'text/plain']) {
-        const { status, text, headers } = await site.ask(`/do?what=${deed}`, { headers: { accept } })
+        const { status, text, headers } = await site.ask(`/do?what=${attack}`, { headers: { accept } })
         assertEquals(status, 500)
         const whole = `${text} ${Deno.inspect([...headers])}`
         for (const word of ['secret', 'do.ts', 'program.js', 'isolat']) {
-          assert(!whole.includes(word), `${deed} as ${accept} tells "${word}"`)
+          assert(!whole.includes(word), `${attack} as ${accept} tells "${word}"`)
         }
       }
     }

@@ -17,7 +17,7 @@ interface Answer {
 }
 
 for (const runtime of RUNTIMES) {
-  testIn(runtime)('over a socket, each request meets a fresh module and fresh chance', async () => {
+  testIn(runtime)('over a socket, each request meets a fresh module and fresh randomness', async () => {
     await serve(runtime, async (origin, events) => {
       await untilStarted(origin)
       const answers: Answer[] = []

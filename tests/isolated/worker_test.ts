@@ -94,7 +94,7 @@ Deno.test('a middleware that answers by itself does not take the header away', a
 })
 
 /** As the machines answer (hostile_test.ts), but for what needs them: waiting is not free here, memory has two ends. */
-const DEEDS: Readonly<Record<string, readonly [status: number, type: string] | string>> = {
+const CASES: Readonly<Record<string, readonly [status: number, type: string] | string>> = {
   '/do?what=loop': [504, 'isolation-timeout'],
   '/do?what=microtasks': [504, 'isolation-timeout'],
   '/do?what=kill': [502, 'isolation-crash'],
@@ -119,7 +119,7 @@ const DEEDS: Readonly<Record<string, readonly [status: number, type: string] | s
 Deno.test('what handlers do wrong ends as in a machine, and the next request is right', async () => {
   const site = createWorkerSite('hostile')
   await withSite(site, async () => {
-    for (const [path, wanted] of Object.entries(DEEDS)) {
+    for (const [path, wanted] of Object.entries(CASES)) {
       if (typeof wanted === 'string') assertEquals((await site.ask(path)).text, wanted, path)
       else {
         const { status, type } = await problemIn(site, path)
@@ -143,7 +143,9 @@ Deno.test('nothing of a request is left to the next, unless the state is to be k
     assertEquals(clean.env, 'from the host')
     assertEquals((await ask('/dirt', { method: 'POST' })).status, 200)
     assertEquals(JSON.parse((await ask('/dirt')).text), clean)
-    const [first, second] = [await ask('/chance'), await ask('/chance')].map(({ text }) => JSON.parse(text))
+    const [first, second] = [await ask('/randomness'), await ask('/randomness')].map(({ text }) =>
+      JSON.parse(text)
+    )
     for (const name of Object.keys(first)) assert(first[name] !== second[name], name)
   })
 })

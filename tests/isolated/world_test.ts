@@ -74,18 +74,18 @@ function suite({ runtime, test, site }: Suite): void {
     }
   })
 
-  test('chance differs in every request', async () => {
+  test('randomness differs in every request', async () => {
     const seen = new Set<string>()
     const rounds = 60
     for (let i = 0; i < rounds; i++) {
-      const { status, text } = await site.ask('/chance')
+      const { status, text } = await site.ask('/randomness')
       assertEquals(status, 200, text)
       for (const value of Object.values(JSON.parse(text))) seen.add(String(value))
     }
     assertEquals(seen.size, rounds * (runtime === 'core' ? 3 : 5))
   })
 
-  test('chance of other realms and of form boundaries differs in every request', async () => {
+  test('randomness of other realms and of form boundaries differs in every request', async () => {
     const seen = new Set<string>()
     const rounds = 30
     for (let i = 0; i < rounds; i++) {
@@ -99,10 +99,10 @@ function suite({ runtime, test, site }: Suite): void {
   })
 
   test('the clocks tell real time, and waiting is free', async () => {
-    assertEquals((await site.ask('/chance')).status, 200)
+    assertEquals((await site.ask('/randomness')).status, 200)
     for (let i = 0; i < 4; i++) {
       const before = Date.now()
-      const { status, text } = await site.ask('/chance', { method: 'POST' })
+      const { status, text } = await site.ask('/randomness', { method: 'POST' })
       const after = Date.now()
       assertEquals(status, 200, text)
       const { bootedAt, date, workedMs, waitedMs } = JSON.parse(text)

@@ -199,7 +199,7 @@ Deno.test({
         const box = await page.waitForSelector('#mayfly-faults')
         assertMatch(await box.textContent() ?? '', /views\/page\.dve:1:\d+/)
         await site.write('views/page.dve', '<h1>{{ text }} three</h1>')
-        await eventually('the mend', async () => await page.textContent('h1').catch(() => '') === 'two three')
+        await eventually('the fix', async () => await page.textContent('h1').catch(() => '') === 'two three')
         assertEquals(await page.$('#mayfly-faults'), null)
         assertEquals(faults, [])
       } finally {

@@ -299,7 +299,7 @@ inEachSandbox({}, ({ runtime, test, sandbox }) => {
     assertEquals([value, logs], [['undefined', 'undefined', undefined, undefined, false], ''])
   })
 
-  test('chance is new in every run', async () => {
+  test('randomness is new in every run', async () => {
     const draw =
       'export default [Math.random(), crypto.randomUUID(), crypto.getRandomValues(new Uint32Array(4)).join()]'
     const drawn = new Set<unknown>()

@@ -27,7 +27,7 @@ const PROMISES: Readonly<Record<string, Expected>> = {
   },
   counter: { outcome: 'answered', text: /^1$/ },
   types: { outcome: 'answered', text: /^"2 items, 7\.7 euros"$/ },
-  webhook: { outcome: 'answered', text: /ada pushed to main[^]*6d39bda Mend the engine/ },
+  webhook: { outcome: 'answered', text: /ada pushed to main[^]*6d39bda Fix the engine/ },
   values: {
     outcome: 'answered',
     text: /Set\(4\) \{ 2, 3, 5, 7 \}[^]*1267650600228229401496703205376n[^]*Circular/,

@@ -62,7 +62,7 @@ const PLAIN: [libc::c_long; 28] = [
     libc::SYS_munmap,
     libc::SYS_madvise,
     libc::SYS_brk,
-    // Waiting, time, chance, accounting.
+    // Waiting, time, randomness, accounting.
     libc::SYS_futex,
     libc::SYS_clock_gettime,
     libc::SYS_getrandom,

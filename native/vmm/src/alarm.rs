@@ -13,19 +13,19 @@ use crate::sys;
 
 /// What the signal handler touches. Leaked, since a signal may still be queued when its timer is gone.
 #[derive(Debug, Default)]
-struct Bell {
-    rung: AtomicBool,
+struct Notifier {
+    fired: AtomicBool,
     /// `immediate_exit` of the vCPU that is running, or null.
     immediate_exit: AtomicPtr<AtomicU8>,
 }
 
-/// The timer of one thread. It stays armed over many requests and is set anew only when it rang too early.
+/// The timer of one thread. It stays armed over many requests and is set anew only when it fired too early.
 #[derive(Debug)]
 pub struct Alarm {
-    bell: &'static Bell,
+    notifier: &'static Notifier,
     timer: libc::timer_t,
     deadline: Option<u64>,
-    /// When the timer will ring (nanoseconds, monotonic); 0 when it is not armed.
+    /// When the timer will fire (nanoseconds, monotonic); 0 when it is not armed.
     armed: u64,
     thread: i32,
     /// Bound to its thread: the signal goes there.
@@ -36,15 +36,15 @@ impl Alarm {
     /// A timer for the calling thread.
     pub fn new() -> Result<Alarm> {
         let signal = install_handler()?;
-        let bell: &'static Bell = Box::leak(Box::default());
+        let notifier: &'static Notifier = Box::leak(Box::default());
         let mut timer: libc::timer_t = ptr::null_mut();
-        // SAFETY: all zero is a valid sigevent; the fields that matter are set below. The bell lives for ever.
+        // SAFETY: all zero is a valid sigevent; the fields that matter are set below. The notifier lives for ever.
         let created = unsafe {
             let mut event: libc::sigevent = std::mem::zeroed();
             event.sigev_notify = libc::SIGEV_THREAD_ID;
             event.sigev_signo = signal;
             event.sigev_value = libc::sigval {
-                sival_ptr: ptr::from_ref(bell).cast_mut().cast(),
+                sival_ptr: ptr::from_ref(notifier).cast_mut().cast(),
             };
             event.sigev_notify_thread_id = sys::thread_id();
             sys::check(libc::timer_create(libc::CLOCK_MONOTONIC, &mut event, &mut timer))
@@ -54,7 +54,7 @@ impl Alarm {
             source,
         })?;
         let alarm = Alarm {
-            bell,
+            notifier,
             timer,
             deadline: None,
             armed: 0,
@@ -95,15 +95,15 @@ impl Alarm {
         debug_assert_eq!(
             self.thread,
             sys::thread_id(),
-            "an alarm rings on the thread that made it"
+            "an alarm fires on the thread that made it"
         );
-        self.bell
+        self.notifier
             .immediate_exit
             .store(immediate_exit.cast(), Ordering::Release);
         // SAFETY: the pointer is to a byte of the vCPU's shared page, mapped as long as the caller's vCPU lives.
         unsafe { AtomicU8::from_ptr(immediate_exit) }.store(0, Ordering::Release);
-        // A ring before the store above was overwritten; it shows here. A later one sets the byte again.
-        if self.bell.rung.swap(false, Ordering::AcqRel) {
+        // A signal before the store above was overwritten; it shows here. A later one sets the byte again.
+        if self.notifier.fired.swap(false, Ordering::AcqRel) {
             self.armed = 0;
             if self.is_due() {
                 return Ok(false);
@@ -117,18 +117,20 @@ impl Alarm {
 
     /// After a `KVM_RUN`: the vCPU's page may go away.
     pub(crate) fn leave(&mut self) {
-        self.bell.immediate_exit.store(ptr::null_mut(), Ordering::Release);
+        self.notifier
+            .immediate_exit
+            .store(ptr::null_mut(), Ordering::Release);
     }
 
     /// The next entry is stopped as if the signal came again: something else than the kick counted at this one.
     pub(crate) fn put_off(&self) {
-        self.bell.rung.store(true, Ordering::Release);
+        self.notifier.fired.store(true, Ordering::Release);
     }
 
     /// The signal came and no entry has looked yet.
     #[cfg(test)]
-    pub(crate) fn has_rung(&self) -> bool {
-        self.bell.rung.load(Ordering::Acquire)
+    pub(crate) fn has_fired(&self) -> bool {
+        self.notifier.fired.load(Ordering::Acquire)
     }
 
     fn arm(&mut self, at: u64) -> Result<()> {
@@ -172,16 +174,16 @@ impl Drop for Alarm {
     }
 }
 
-extern "C" fn ring(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
-    // SAFETY: the kernel passes a valid siginfo; a timer's carries the pointer given to timer_create, a leaked Bell.
+extern "C" fn fire(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    // SAFETY: the kernel passes a valid siginfo; a timer's carries the pointer given to timer_create, a leaked Notifier.
     unsafe {
         if info.is_null() || (*info).si_code != libc::SI_TIMER {
             return;
         }
-        let bell = (*info).si_value().sival_ptr.cast::<Bell>();
-        let Some(bell) = bell.as_ref() else { return };
-        bell.rung.store(true, Ordering::Release);
-        if let Some(byte) = bell.immediate_exit.load(Ordering::Acquire).as_ref() {
+        let notifier = (*info).si_value().sival_ptr.cast::<Notifier>();
+        let Some(notifier) = notifier.as_ref() else { return };
+        notifier.fired.store(true, Ordering::Release);
+        if let Some(byte) = notifier.immediate_exit.load(Ordering::Acquire).as_ref() {
             byte.store(1, Ordering::Release);
         }
     }
@@ -196,7 +198,7 @@ fn install_handler() -> Result<libc::c_int> {
         // async-signal-safe: it touches atomics only.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = ring as extern "C" fn(_, _, _) as usize;
+            action.sa_sigaction = fire as extern "C" fn(_, _, _) as usize;
             action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
             sys::check(libc::sigaction(signal, &action, ptr::null_mut()))
                 .map(|()| signal)
@@ -239,7 +241,7 @@ mod tests {
         let mut byte = 0u8;
         let mut alarm = Alarm::new().unwrap();
         alarm.set(Some(sys::monotonic_ns())).unwrap();
-        wait_for(|| alarm.has_rung());
+        wait_for(|| alarm.has_fired());
         assert!(!alarm.enter(&mut byte).unwrap());
         alarm.leave();
         alarm.set(None).unwrap();
@@ -253,12 +255,12 @@ mod tests {
         let mut alarm = Alarm::new().unwrap();
         alarm.set(Some(sys::monotonic_ns() + 1_000_000)).unwrap();
         alarm.set(Some(sys::monotonic_ns() + 500_000_000)).unwrap();
-        wait_for(|| alarm.has_rung());
+        wait_for(|| alarm.has_fired());
         assert!(
             alarm.enter(&mut byte).unwrap(),
             "the later deadline has not passed"
         );
-        wait_for(|| alarm.is_due() && alarm.has_rung());
+        wait_for(|| alarm.is_due() && alarm.has_fired());
         assert!(!alarm.enter(&mut byte).unwrap());
         alarm.leave();
     }

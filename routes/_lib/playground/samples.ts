@@ -78,7 +78,7 @@ export default () =>
   toMessage({
     ref: 'refs/heads/main',
     pusher: { name: 'ada' },
-    commits: [{ id: '6d39bda11c', message: 'Mend the engine' }],
+    commits: [{ id: '6d39bda11c', message: 'Fix the engine' }],
   })
 `,
   ),

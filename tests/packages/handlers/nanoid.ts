@@ -8,7 +8,7 @@ export const inputs = [
 
 const digits = customAlphabet('0123456789', 12)
 
-/** Ids are drawn by chance: the answer tells what is the same of all of them. */
+/** Ids are random: the answer tells what is the same of all of them. */
 export function GET(ctx: Context) {
   const [size, count] = ['size', 'count'].map((name) => Number(ctx.get.query(name)))
   const ids = Array.from({ length: count }, () => nanoid(size))

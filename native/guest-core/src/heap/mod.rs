@@ -10,7 +10,7 @@
 //!   few pages, written    read by a request                  few pages, written
 //! ```
 //!
-//! The _layout_ is a list of blocks by their number: `malloc`s of a start are the same in every start, as nothing in it depends on chance or
+//! The _layout_ is a list of blocks by their number: `malloc`s of a start are the same in every start, as nothing in it depends on randomness or
 //! time, so the n-th of a size in one is the n-th in the other. [`trace`](crate::trace) finds it. A number that means something else puts another block in
 //! the hot zone, which costs pages and nothing more.
 //!

@@ -286,7 +286,7 @@ mod tests {
                 over.store(true, Ordering::Relaxed);
             });
         });
-        // Others on the core may have it as well. Naps that are too short leave it to nobody.
+        // Others on the core may have it as well. Sleeps that are too short leave it to nobody.
         assert_eq!(left, 3, "of {sleeps} sleeps");
     }
 

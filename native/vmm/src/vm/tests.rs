@@ -133,7 +133,7 @@ fn a_flush_that_a_kick_may_have_swallowed_is_pending_again() {
     replace(&mut vm);
     let mut alarm = Alarm::new().unwrap();
     alarm.set(Some(1)).unwrap(); // long ago, but the signal may take its time
-    while !alarm.has_rung() {
+    while !alarm.has_fired() {
         std::thread::yield_now();
     }
     assert_eq!(vm.run(&mut alarm).unwrap(), Exit::Kicked);

@@ -11,7 +11,7 @@ export const isolated = {
 
 const byte = new Uint8Array([120])
 
-const DEEDS: Readonly<Record<string, (n: number, ctx: Context) => Response | void>> = {
+const CASES: Readonly<Record<string, (n: number, ctx: Context) => Response | void>> = {
   work: (n) => {
     const end = Date.now() + n
     while (Date.now() < end);
@@ -33,5 +33,5 @@ const DEEDS: Readonly<Record<string, (n: number, ctx: Context) => Response | voi
 }
 
 export function GET(ctx: Context): Response {
-  return DEEDS[ctx.get.query('what')!](Number(ctx.get.query('n')), ctx) ?? ctx.send.text('done')
+  return CASES[ctx.get.query('what')!](Number(ctx.get.query('n')), ctx) ?? ctx.send.text('done')
 }

@@ -8,7 +8,7 @@ export const isolated = {
   limits: { files: 64, mappings: 4096 },
 }
 
-const DEEDS: Readonly<Record<string, () => unknown>> = {
+const CASES: Readonly<Record<string, () => unknown>> = {
   nothing: () => null,
   // Each has some descriptors.
   workers: () => new Worker(URL.createObjectURL(new Blob([''])), { type: 'module' }),
@@ -17,7 +17,7 @@ const DEEDS: Readonly<Record<string, () => unknown>> = {
 }
 
 export function GET(ctx: Context): Response {
-  const deed = DEEDS[ctx.get.query('what')!]
-  const held = Array.from({ length: Number(ctx.get.query('n')) }, deed)
+  const run = CASES[ctx.get.query('what')!]
+  const held = Array.from({ length: Number(ctx.get.query('n')) }, run)
   return ctx.send.text(String(held.length))
 }

@@ -9,9 +9,9 @@ export const isolated = {
   warmup: [{ path: '/do?what=nothing' }],
 }
 
-type Deed = (ctx: Context) => unknown
+type Attack = (ctx: Context) => unknown
 
-const DEEDS: Readonly<Record<string, Deed>> = {
+const ATTACKS: Readonly<Record<string, Attack>> = {
   nothing: () => null,
   loop: () => {
     while (true);
@@ -154,7 +154,7 @@ const DEEDS: Readonly<Record<string, Deed>> = {
 }
 
 export async function GET(ctx: Context): Promise<Response> {
-  const result = await DEEDS[ctx.get.query('what')!](ctx)
+  const result = await ATTACKS[ctx.get.query('what')!](ctx)
   if (result instanceof Response) return result
   return typeof result === 'string' || result === null ? ctx.send.text(String(result)) : result as Response
 }

@@ -3,7 +3,7 @@ import type { Context } from '@mayfly/mayfly'
 
 export const isolated = { timeoutMs: 20_000, memoryMb: 64, warmup: [{ path: '/eat?what=nothing' }] }
 
-const DEEDS: Readonly<Record<string, () => unknown>> = {
+const ATTACKS: Readonly<Record<string, () => unknown>> = {
   nothing: () => null,
   array: () => {
     const kept: unknown[] = []
@@ -25,6 +25,6 @@ const DEEDS: Readonly<Record<string, () => unknown>> = {
 }
 
 export function GET(ctx: Context): Response {
-  DEEDS[ctx.get.query('what')!]()
+  ATTACKS[ctx.get.query('what')!]()
   return ctx.send.text('eaten')
 }

@@ -9,7 +9,7 @@ export const isolated = {
   warmup: [{ path: '/poison?what=nothing' }],
 }
 
-type Deed = (ctx: Context) => unknown
+type Attack = (ctx: Context) => unknown
 // deno-lint-ignore no-explicit-any
 const world = globalThis as any
 
@@ -27,7 +27,7 @@ function poison(...targets: object[]): void {
   }
 }
 
-const DEEDS: Readonly<Record<string, Deed>> = {
+const ATTACKS: Readonly<Record<string, Attack>> = {
   nothing: () => null,
   json: () => poison(JSON),
   arrays: () => poison(Array, Array.prototype),
@@ -285,6 +285,6 @@ const DEEDS: Readonly<Record<string, Deed>> = {
 }
 
 export async function GET(ctx: Context): Promise<Response> {
-  const result = await DEEDS[ctx.get.query('what')!](ctx)
+  const result = await ATTACKS[ctx.get.query('what')!](ctx)
   return result instanceof Response ? result : ctx.send.text(typeof result === 'string' ? result : 'done')
 }

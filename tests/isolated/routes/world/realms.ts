@@ -1,4 +1,4 @@
-/** Chance of realms of `node:vm`, made before the snapshot and after it, and of the boundaries of forms. */
+/** Randomness in realms of `node:vm`, made before the snapshot and after it, and of the boundaries of forms. */
 import type { Context } from '@mayfly/mayfly'
 
 export const isolated = { timeoutMs: 20_000, warmup: [{ path: '/realms' }] }

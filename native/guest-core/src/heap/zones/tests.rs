@@ -3,10 +3,10 @@ use std::collections::BTreeMap;
 use super::*;
 
 /// Numbers that look random, the same ones each time (xorshift).
-struct Dice(u64);
+struct TestRng(u64);
 
-impl Dice {
-    fn roll(&mut self, below: usize) -> usize {
+impl TestRng {
+    fn below(&mut self, below: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -15,10 +15,10 @@ impl Dice {
 
     /// Mostly small, now and then with a mapping of its own.
     fn size(&mut self) -> usize {
-        match self.roll(40) {
-            0 => self.roll(5 << 20),
-            1..=4 => self.roll(60_000),
-            _ => self.roll(600),
+        match self.below(40) {
+            0 => self.below(5 << 20),
+            1..=4 => self.below(60_000),
+            _ => self.below(600),
         }
     }
 }
@@ -63,8 +63,8 @@ impl Oracle {
         self.live.insert(block, (length, fill));
     }
 
-    fn take(&mut self, dice: &mut Dice) -> Option<(usize, usize, u8)> {
-        let nth = dice.roll(self.live.len().max(1));
+    fn take(&mut self, rng: &mut TestRng) -> Option<(usize, usize, u8)> {
+        let nth = rng.below(self.live.len().max(1));
         let (&block, &(length, fill)) = self.live.iter().nth(nth)?;
         self.live.remove(&block);
         assert_filled(block, length, fill);
@@ -84,7 +84,7 @@ fn assert_filled(block: usize, length: usize, fill: u8) {
 #[test]
 fn blocks_never_overlap_and_keep_what_is_in_them() {
     for seed in 1..=6 {
-        let mut dice = Dice(seed * 0x9e37_79b9);
+        let mut rng = TestRng(seed * 0x9e37_79b9);
         let layout: Vec<u32> = (2..9)
             .flat_map(|class| [number_of(0, class, 3), number_of(0, class, 40)])
             .collect();
@@ -94,8 +94,8 @@ fn blocks_never_overlap_and_keep_what_is_in_them() {
         };
         oracle.zones.begin(layout.leak());
         for step in 0..6000_u32 {
-            let (fill, length) = (step as u8, dice.size());
-            match dice.roll(10) {
+            let (fill, length) = (step as u8, rng.size());
+            match rng.below(10) {
                 0..=3 => {
                     let (block, zero) = oracle.zones.allocate(length);
                     assert_eq!(block % 16, 0);
@@ -105,20 +105,20 @@ fn blocks_never_overlap_and_keep_what_is_in_them() {
                     oracle.add(block, length, fill);
                 }
                 4 => {
-                    let alignment = 1 << dice.roll(14);
+                    let alignment = 1 << rng.below(14);
                     let block = oracle.zones.allocate_aligned(alignment, length);
                     assert_eq!(block % alignment, 0);
                     oracle.add(block, length, fill);
                 }
                 5 | 6 => {
-                    if let Some((block, old, filled)) = oracle.take(&mut dice) {
+                    if let Some((block, old, filled)) = oracle.take(&mut rng) {
                         let new = reallocate(&mut oracle.zones, block, length);
                         assert_filled(new, old.min(length), filled);
                         oracle.add(new, length, fill);
                     }
                 }
                 _ => {
-                    if let Some((block, ..)) = oracle.take(&mut dice) {
+                    if let Some((block, ..)) = oracle.take(&mut rng) {
                         free(&mut oracle.zones, block);
                     }
                 }
@@ -127,7 +127,7 @@ fn blocks_never_overlap_and_keep_what_is_in_them() {
                 oracle.zones.mark();
             }
         }
-        while let Some((block, ..)) = oracle.take(&mut dice) {
+        while let Some((block, ..)) = oracle.take(&mut rng) {
             free(&mut oracle.zones, block);
         }
     }

@@ -1,7 +1,7 @@
-/** Every source of chance, and the clocks. */
+/** Every source of randomness, and the clocks. */
 import type { Context } from '@mayfly/mayfly'
 
-export const isolated = { timeoutMs: 20_000, warmup: [{ path: '/chance' }] }
+export const isolated = { timeoutMs: 20_000, warmup: [{ path: '/randomness' }] }
 
 const bootedAt = Date.now()
 
