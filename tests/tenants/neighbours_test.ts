@@ -91,7 +91,7 @@ testIsolated('tenants that spin on every machine are not waited for', async () =
     tenants: { defaults: { limits: { timeoutMs: 10_000 } } },
     isolate: { vms: 2 },
   })
-  assertEquals((await site.ask('good.localhost')).text, 'good')
+  assertEquals((await site.ask('good.localhost')).text, 'good', Deno.inspect(site.events))
   let ended = 0
   const spinning = ['spins-1', 'spins-2', 'spins-3'].map(async (name) => {
     const { status } = await site.ask(`${name}.localhost`)
