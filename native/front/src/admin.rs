@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::fmt::Write as _;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use hyper::header::{CONTENT_TYPE, HeaderValue};
@@ -15,32 +15,14 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::body::Body;
+use crate::front::Front;
+use crate::listen::{Listen, Listener, Stream};
 use crate::problem::problem;
-use crate::server::{Front, Listen, Listener, Stream};
 
 /// Connections of operators at a time; more are closed at once.
 const CONNECTIONS_MAX: usize = 16;
 /// Time for a request, and for a whole connection.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// What the front counts itself.
-#[derive(Debug, Default)]
-pub struct Counts {
-    /// Connections of clients that are open.
-    pub connections: AtomicUsize,
-    /// Answers by the hundreds of their status, from 100 on.
-    answers: [AtomicU64; 5],
-}
-
-impl Counts {
-    /// Counts an answer.
-    pub fn answered(&self, status: StatusCode) {
-        let class = usize::from(status.as_u16() / 100).wrapping_sub(1);
-        if let Some(count) = self.answers.get(class) {
-            count.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-}
 
 /// Listens on a thread of its own until `stop` says so; gives the address.
 ///
@@ -150,14 +132,14 @@ struct Now {
 
 fn now(front: &Front) -> Now {
     let (waiting, running) = front.machines.load();
-    let answers = front.counts.answers.iter().enumerate();
+    let answers = front.counts.answers().enumerate();
     Now {
         waiting,
         running,
         parked: front.machines.parked(),
         connections: front.counts.connections.load(Ordering::Relaxed),
         answers: answers
-            .map(|(class, count)| (format!("{}xx", class + 1), count.load(Ordering::Relaxed) as f64))
+            .map(|(class, count)| (format!("{}xx", class + 1), count as f64))
             .collect(),
     }
 }
@@ -298,6 +280,7 @@ fn to_json(figures: &[Figure]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::front::Counts;
 
     #[test]
     fn figures_are_told_in_both_forms() {
@@ -328,6 +311,6 @@ mod tests {
         let status: serde_json::Value = serde_json::from_str(&to_json(&figures)).unwrap();
         assert_eq!(status["requests_total"]["answered"], 7.0);
         assert_eq!(status["connections"], 4.0);
-        assert_eq!(counts.answers[3].load(Ordering::Relaxed), 1);
+        assert_eq!(counts.answers().collect::<Vec<_>>(), [0, 0, 0, 1, 0]);
     }
 }

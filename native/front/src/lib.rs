@@ -10,6 +10,8 @@
 pub mod admin;
 pub mod answer;
 pub mod body;
+pub mod front;
+pub mod listen;
 pub mod machines;
 pub mod problem;
 pub mod request;

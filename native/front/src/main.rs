@@ -8,10 +8,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{CommandFactory, FromArgMatches};
-use mayfly_front::admin::{self, Counts};
+use mayfly_front::admin;
 use mayfly_front::answer::Http;
+use mayfly_front::front::{ClientLimits, Counts, Front, UPLOADS_SHARE};
 use mayfly_front::machines::{Machines, Running};
-use mayfly_front::server::{ClientLimits, Front, UPLOADS_SHARE, serve};
+use mayfly_front::server::serve;
 use mayfly_front::tls;
 use mayfly_pool::{Mount, Program, Serving, Spec};
 use mayfly_vmm::Host;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use mayfly_front::server::Listen;
+use mayfly_front::listen::Listen;
 
 /// Unmodified servers in virtual machines.
 #[derive(Debug, Parser)]

@@ -14,10 +14,10 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::answer::{Head, Malformed, Reader};
 use crate::body::{Body, BrokenOff};
+use crate::front::Front;
 use crate::machines::{Asked, Told};
 use crate::problem::{of_outcome, problem};
 use crate::request::{Client, Framing, LAST_CHUNK, chunk, to_bytes};
-use crate::server::Front;
 
 /// Bytes of a body that come before a machine is asked: who is slow with less holds none.
 const AHEAD: usize = 64 << 10;

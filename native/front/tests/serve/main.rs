@@ -13,10 +13,12 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use mayfly_front::admin::{self, Counts};
+use mayfly_front::admin;
 use mayfly_front::answer::Http;
+use mayfly_front::front::{ClientLimits, Counts, Front};
+use mayfly_front::listen::Listen;
 use mayfly_front::machines::{Machines, Running};
-use mayfly_front::server::{ClientLimits, Front, Listen, serve};
+use mayfly_front::server::serve;
 use mayfly_pool::{Limits, Mount, Program, Serving, Spec};
 use mayfly_vmm::Host;
 use tokio::sync::{Semaphore, watch};
