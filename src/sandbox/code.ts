@@ -1,6 +1,7 @@
 /** Programs as they are handed in, and what of them goes to a machine. */
 import type { GuestProgram, ModuleEntry, ModuleKind } from './message.ts'
 import type { SandboxLimits } from './limits.ts'
+import { isProgram } from '../isolate/plan/executable.ts'
 import { isBinding, toBindings } from '../reach/calls/bindings.ts'
 import type { ReachNames } from '../reach/calls/protocol.ts'
 import type { Reach } from '../reach/calls/conversation.ts'
@@ -46,6 +47,11 @@ export interface SandboxCode<Env extends object = Readonly<Record<string, unknow
   readonly limits?: SandboxLimits | undefined
   /** The code is trusted: it is bundled with the packages that it imports, on the host, as routes are. Default false. */
   readonly npm?: boolean | undefined
+  /**
+   * The main module is a Linux program, as `{ data }`; this is its absolute path on the host, by which its libraries are found. It answers
+   * `fetch`, and has nothing to call; texts in `env` are its environment. Other modules are not its.
+   */
+  readonly native?: string | undefined
   /** Taken as Workers have them, and of no effect: the runtime is the one that is installed. */
   readonly compatibilityDate?: string
   readonly compatibilityFlags?: readonly string[]
@@ -65,6 +71,16 @@ export interface CheckedCode {
   readonly bytes: number
   /** One of them is TypeScript. */
   readonly typed: boolean
+  /** It is a Linux program. */
+  readonly native: NativeCode | undefined
+}
+
+/** A Linux program that was handed in. */
+export interface NativeCode {
+  /** Of the host. */
+  readonly path: string
+  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly env: Readonly<Record<string, string>>
 }
 
 /** Modules of one program. */
@@ -91,6 +107,7 @@ const MEMBERS: ReadonlySet<string> = new Set([
   'globalOutbound',
   'limits',
   'npm',
+  'native',
   'compatibilityDate',
   'compatibilityFlags',
 ])
@@ -131,13 +148,39 @@ export function checkCode(code: SandboxCode): CheckedCode {
   if (code.npm !== undefined && typeof code.npm !== 'boolean') {
     throw new TypeError(`Cannot load a program: npm is ${Deno.inspect(code.npm)}, want true or false`)
   }
+  const native = code.native === undefined ? undefined : toNative(code, entries)
   return {
+    native,
     program: { main: mainModule, modules: entries },
     ...checkReach(env, code.outbound ?? code.globalOutbound ?? null),
     limits,
     bytes,
     typed: entries.some(([, kind]) => kind === 'ts'),
   }
+}
+
+function toNative(code: SandboxCode, entries: readonly ModuleEntry[]): NativeCode {
+  const attempt = 'Cannot load a program'
+  const { native, mainModule, env = {} } = code
+  const [, , bytes] = entries.find(([name]) => name === mainModule)!
+  if (typeof native !== 'string' || !native.startsWith('/')) {
+    throw new TypeError(`${attempt}: native is ${Deno.inspect(native)}, want an absolute path`)
+  }
+  if (!(bytes instanceof Uint8Array) || !isProgram(bytes)) {
+    throw new TypeError(`${attempt}: ${mainModule} is no program of Linux on x86-64, want { data } of one`)
+  }
+  if ((code.outbound ?? code.globalOutbound ?? null) !== null) {
+    throw new TypeError(`${attempt}: outbound is given, want none for a native program`)
+  }
+  const odd = Object.entries(env).find(([name, value]) =>
+    typeof value !== 'string' || !/^[A-Za-z_]\w*$/.test(name) || value.includes('\0')
+  )
+  if (odd !== undefined) {
+    throw new TypeError(
+      `${attempt}: env.${odd[0]} is ${Deno.inspect(odd[1])}, want text for a native program`,
+    )
+  }
+  return { path: native, bytes: bytes as Uint8Array<ArrayBuffer>, env: env as Record<string, string> }
 }
 
 /** The program of one text. */

@@ -91,6 +91,9 @@ export class KeptPrograms {
 
   async #load(load: SandboxLoader): Promise<KeptCode> {
     const code = await loadCode(load, this.#options.runtime)
+    if (code.native !== undefined) {
+      throw new TypeError('Cannot keep a program: it is native, want one that is reset after each call')
+    }
     return { code, limits: resolveLimits(this.#options.runtime, code.limits, this.#options.limits) }
   }
 

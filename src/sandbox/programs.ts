@@ -15,6 +15,7 @@ import { HEADER_MAX } from '../isolate/wire/wire.ts'
 import type { CheckedCode, SandboxCode } from './code.ts'
 import { begin, mayPromote, succeed, type Succession } from './back_off.ts'
 import { loadCode } from './packages.ts'
+import { CrashError, SandboxError } from './errors.ts'
 import type { SandboxEvents } from './events.ts'
 import { type ResolvedLimits, resolveLimits } from './limits.ts'
 import type { Running, SandboxMachines } from './machines.ts'
@@ -26,7 +27,7 @@ import {
   PROPS_FETCH_HANDLER,
 } from './message.ts'
 import type { ResolvedSandboxOptions } from './options.ts'
-import { planLoaded, toCallFrame, toFetchFrame, toPlainFetchFrame } from './runner.ts'
+import { planLoaded, planNative, toCallFrame, toFetchFrame, toPlainFetchFrame } from './runner.ts'
 import { type CallShape, Shapes } from './shapes.ts'
 
 /** Gives a program when it is needed: at the first call, and again after it was forgotten. */
@@ -49,6 +50,10 @@ export interface Version {
   succession: Succession
   state: 'once' | 'promoting' | 'warm' | 'cold' | 'gone'
   running: Running | null
+  /** The boot of a native program, under way. */
+  starting: Promise<void> | null
+  /** Why a native program did not start, and until when it is not tried again. */
+  refusal: { readonly error: Error; readonly until: number } | null
 }
 
 /** A program that was looked at, with its limits. */
@@ -71,6 +76,9 @@ interface Slot {
 const FLOWS = 2 ** 24 - 1
 /** Runs of all shapes before a snapshot, at most: the warm-up ends sooner where they become no faster. After 600 a `fetch` took twice as long. */
 const WARMUP_RUNS = 4000
+
+/** A native program that did not start is left alone for so many times as long as that took: starts cost the host, and no allowance. */
+const START_PAUSES = 10
 
 /** Loads a program into a runner and gives the names of its exports. */
 export type TryOut = (version: Version) => Promise<unknown>
@@ -124,6 +132,8 @@ export class Programs {
       succession: begin(performance.now()),
       state: 'once',
       running: null,
+      starting: null,
+      refusal: null,
     }
   }
 
@@ -172,6 +182,29 @@ export class Programs {
     return state === 'once' && this.#options.promoteAfter > 0
   }
 
+  /** Boots a native program, which needs a machine of its own for its first call. */
+  async start(version: Version): Promise<void> {
+    if (version.state === 'gone') throw new SandboxError('The program was dropped')
+    if (version.state === 'warm') return
+    const { refusal } = version
+    if (refusal !== null && performance.now() < refusal.until) throw refusal.error
+    await (version.starting ??= this.#start(version).finally(() => version.starting = null))
+  }
+
+  async #start(version: Version): Promise<void> {
+    const begin = performance.now()
+    try {
+      await this.#makeWarm(version)
+    } catch (cause) {
+      const error = new CrashError(`The program does not start: ${toPrintable((cause as Error).message)}`, {
+        cause,
+      })
+      const now = performance.now()
+      version.refusal = { error, until: now + START_PAUSES * (now - begin) }
+      throw error
+    }
+  }
+
   /** Notes a use. Gives the snapshot that it goes to, or null for the runner. */
   use(version: Version): Running | null {
     version.uses++
@@ -186,6 +219,7 @@ export class Programs {
       return version.running
     }
     const { promoteAfter } = this.#options
+    if (version.starting !== null) return null
     const isUsed = version.state === 'once' && promoteAfter > 0 && version.uses >= promoteAfter
     if (isUsed && mayPromote(version.succession, performance.now())) this.#promote(version)
     return null
@@ -213,7 +247,8 @@ export class Programs {
     const { runtime, limits } = this.#options
     const code = await loadCode(version.loader, runtime)
     this.#keep(version, code.bytes)
-    return { code, limits: resolveLimits(runtime, code.limits, limits), shapes: new Shapes(code.program) }
+    const kind = code.native === undefined ? runtime : 'deno'
+    return { code, limits: resolveLimits(kind, code.limits, limits), shapes: new Shapes(code.program) }
   }
 
   /** Counts the code of a version, and lets go of that of others over the budget. Who holds a program without a name holds its code too. */
@@ -285,14 +320,11 @@ export class Programs {
     const begin = performance.now()
     const { code, limits, shapes } = await this.load(version)
     const kind = { options: limits.options, typed: code.typed }
-    const warmup = toWarmup(shapes.all)
-    const plan = await planLoaded(
-      version.name ?? 'a program',
-      kind,
-      { ...code, names: code.names === undefined ? undefined : { ...code.names, samples: shapes.samples } },
-      warmup,
-      ownerOf(version),
-    )
+    const name = version.name ?? 'a program'
+    const names = code.names === undefined ? undefined : { ...code.names, samples: shapes.samples }
+    const plan = code.native === undefined
+      ? await planLoaded(name, kind, { ...code, names }, toWarmup(shapes.all), ownerOf(version))
+      : await planNative(name, limits.options, code.native, ownerOf(version))
     const running = await this.#machines.boot(plan)
     const failed = failureOf(running)
     if (failed === null && !isOver()) await running.machines.prepare(running.booted)

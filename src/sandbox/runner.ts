@@ -8,6 +8,8 @@
  * ```
  */
 import { fromFileUrl } from '@std/path'
+import { joinBytes } from '../context/join_bytes.ts'
+import type { NativeCode } from './code.ts'
 import { bundleOwn, bundleRuntime, RUNTIME_FILE } from '../isolate/bundle/bundle.ts'
 import type { IsolateRuntime } from '../isolate/plan/options.ts'
 import {
@@ -17,6 +19,7 @@ import {
   type HandlerOptions,
   type IsolatedRoute,
   type Program,
+  type ProgramOptions,
 } from '../isolate/plan/program.ts'
 import { createSeed, encodeRequest } from '../isolate/wire/request_frame.ts'
 import { createStackMapper } from '../isolate/plan/stack.ts'
@@ -104,6 +107,34 @@ async function toProgram(
     args: guestArguments(options, GUEST_PATH),
     env: guestEnvironment(options, () => undefined),
     warmup,
+    probes: [],
+    stacks: createStackMapper({}),
+  }
+}
+
+/** A machine that runs a Linux program; isolates of the process share those of equal bytes and `owner`. */
+export async function planNative(
+  name: string,
+  handlerOptions: HandlerOptions,
+  { path, bytes, env }: NativeCode,
+  owner: string,
+): Promise<Program> {
+  const options: ProgramOptions = { ...handlerOptions, runtime: 'native' }
+  const rest = new TextEncoder().encode(JSON.stringify([owner, options, path, env]))
+  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', joinBytes([bytes, rest]))).toHex()
+  const route: IsolatedRoute = { file: name, path: name, pattern: '/', methods: [], mount: true }
+  return {
+    hash,
+    id: hash.slice(0, 12),
+    options,
+    handlers: [{ route, method: null }],
+    files: [name],
+    bundle: { code: bytes, map: '', inputs: [], missing: [] },
+    runtime: { code: new Uint8Array(0), map: '', inputs: [], missing: [] },
+    args: [],
+    env,
+    executable: path,
+    warmup: [],
     probes: [],
     stacks: createStackMapper({}),
   }

@@ -296,6 +296,10 @@ export class Sandbox<Env extends object = Readonly<Record<string, unknown>>> imp
     const { entrypoint, method, args } = call
     return await this.#count(async () => {
       const loaded = await this.#programs.load(version)
+      if (loaded.code.native !== undefined) {
+        if (entrypoint === null) return await this.#programs.start(version)
+        throw new TypeError(`Cannot call ${method ?? entrypoint}: the program is native, want fetch`)
+      }
       const limits = withTimeout(loaded.limits, options)
       if (entrypoint !== null && this.#programs.learns(version)) {
         loaded.shapes.addCall(entrypoint, method, args)
@@ -323,23 +327,29 @@ export class Sandbox<Env extends object = Readonly<Record<string, unknown>>> imp
         readBody(request, this.#options.maxBodyBytes),
       ])
       const limits = withTimeout(loaded.limits, options)
+      const isNative = loaded.code.native !== undefined
       const isDefault = call.entrypoint === 'default'
       const props = call.props === undefined || !isDefault ? undefined : toPlainProps(call.props)
       const isPlain = isDefault && props !== null
-      if (this.#programs.learns(version)) {
+      if (isNative) await this.#programs.start(version)
+      else if (this.#programs.learns(version)) {
         loaded.shapes.addFetch(call.entrypoint, request, body, isPlain ? call.props : null)
       }
       const { completion, remains } = await this.#perform(
         version,
         { ...loaded, limits },
         (code) =>
-          code === null && isPlain ? toPlainFetchFrame(request, body, props) : toFetchFrame(request, {
-            ...call,
-            program: code?.program,
-            env: code?.env,
-            reach: code?.names,
-            body,
-          }),
+          isNative
+            ? toPlainFetchFrame(request, body)
+            : code === null && isPlain
+            ? toPlainFetchFrame(request, body, props)
+            : toFetchFrame(request, {
+              ...call,
+              program: code?.program,
+              env: code?.env,
+              reach: code?.names,
+              body,
+            }),
         options,
         true,
       )
@@ -368,6 +378,7 @@ export class Sandbox<Env extends object = Readonly<Record<string, unknown>>> imp
     toFrame: (code: CheckedCode | null) => Uint8Array<ArrayBuffer>,
     weight: number,
     counts: boolean,
+    tries = 0,
   ): Promise<Done> {
     const { flow, name } = version
     const running = counts ? this.#programs.use(version) : null
@@ -389,6 +400,12 @@ export class Sandbox<Env extends object = Readonly<Record<string, unknown>>> imp
         if (!isClosed(error) || this.#closing !== null) throw error
         this.#programs.lose(version, running)
       }
+    }
+    if (loaded.code.native !== undefined) {
+      // Others took its place between its start and now.
+      if (tries > 2) throw new SandboxError('Too many programs want a machine of their own')
+      await this.#programs.start(version)
+      return await this.#place(version, loaded, toFrame, weight, counts, tries + 1)
     }
     const { shapes } = loaded
     const notice: Reach['notice'] = counts && this.#programs.learns(version)

@@ -3,8 +3,9 @@ import type { HttpError } from '../errors/http_error.ts'
 import type { SandboxCode } from '../sandbox/code.ts'
 import { ERROR_MODULE, ERROR_PAGE } from './program.ts'
 
-/** The module that answers in place of a failed request. */
-export function errorModuleOf({ modules }: SandboxCode): string | undefined {
+/** The module that answers in place of a failed request; a native program has none. */
+export function errorModuleOf({ modules, native }: SandboxCode): string | undefined {
+  if (native !== undefined) return undefined
   return Object.keys(modules).find((name) => ERROR_MODULE.test(name))
 }
 

@@ -10,7 +10,7 @@ import type { ResolvedSettings } from './settings.ts'
 export const ERROR_MODULE = /^_error\.m?[jt]s$/
 export const ERROR_PAGE = '_error.html'
 
-const MAINS = ['main.ts', 'main.js', 'main.mts', 'main.mjs']
+const MAINS = ['main.ts', 'main.js', 'main.mts', 'main.mjs', 'main']
 /** Also those that only a bundler reads. */
 const BUNDLED_MAINS = [...MAINS, 'main.tsx', 'main.jsx']
 const CODE = /\.m?[jt]s$|\.json$|\.txt$|\.html$|\.css$|\.md$/
@@ -23,6 +23,15 @@ const MAX_BYTES = 64 << 20
 export async function readProgram(tenant: Listed, runtime: IsolateRuntime): Promise<SandboxCode> {
   const files = await listFiles(tenant.folder)
   const main = mainOf(tenant, files)
+  // A name without an ending is that of a Linux program.
+  if (!main.includes('.')) {
+    const code = {
+      mainModule: main,
+      modules: await readModules(tenant.folder, files),
+      native: join(tenant.folder, main),
+    }
+    return withSettings(code, tenant.settings)
+  }
   const modules = tenant.settings.npm
     ? await bundle(tenant, main, files, runtime)
     : await readModules(tenant.folder, files)

@@ -47,7 +47,7 @@ export interface TenantSettings extends TenantDefaults {
   readonly hosts?: readonly string[] | undefined
   /** The group whose settings it has. */
   readonly group?: string | undefined
-  /** The module that is run. Default `main.ts`, `main.js`, `main.mts` or `main.mjs`. */
+  /** The module that is run; a name without an ending is a Linux program's. Default `main.ts`, `main.js`, `main.mts`, `main.mjs` or `main`. */
   readonly main?: string | undefined
 }
 

@@ -18,6 +18,11 @@ const MAGIC = [0x7f, 0x45, 0x4c, 0x46, 2, 1]
 const MACHINE_AT = 18
 const X86_64 = 62
 
+/** Whether bytes begin as a Linux program for x86-64 does; the machine's loader checks the rest. */
+export function isProgram(code: Uint8Array): boolean {
+  return MAGIC.every((byte, at) => code[at] === byte) && code[MACHINE_AT] === X86_64
+}
+
 /**
  * Reads the program `name` of a route file, which must lie inside the project of `root`, as all that a bundle contains. Rejects with `ProgramError`.
  * Its bytes are what the machine gets: a build that writes to the file changes nothing of a program that runs.
@@ -37,7 +42,7 @@ export async function readExecutable(
       throw new ProgramError(`${what} has ${size} bytes, want at most ${MAX_EXECUTABLE}`, null)
     }
     const code = await Deno.readFile(wanted)
-    if (!MAGIC.every((byte, at) => code[at] === byte) || code[MACHINE_AT] !== X86_64) {
+    if (!isProgram(code)) {
       throw new ProgramError(`${what} is no program of Linux on x86-64, want an ELF file of that kind`, null)
     }
     return { path: wanted, code }
