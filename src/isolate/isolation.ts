@@ -1,5 +1,5 @@
 /**
- * Isolated routes at work: the machines, and the programs that they run.
+ * Isolated routes at work: the machines, and the programs that they run. `requests.ts` has the requests.
  *
  * ```text
  * openIsolation -> machines
@@ -8,48 +8,21 @@
  * runIsolated(handler, ctx) -> frame -> machine -> frame -> Response
  * ```
  */
-import type { RequestState } from '../context/state.ts'
-import type { Awaitable } from '../context/types.ts'
 import { HttpError } from '../errors/http_error.ts'
-import { toPrintable } from '../errors/printable.ts'
-import type { Admission, Refusals } from './answer/admission.ts'
-import { toResponse } from './answer/answer_to_context.ts'
-import {
-  type ColdFinding,
-  type ColdWatch,
-  createColdWatch,
-  findCold,
-  isNotable,
-} from './machines/cold_watch.ts'
-import { toGuestFrame } from './answer/context_to_guest.ts'
+import { type ColdFinding, type ColdWatch, createColdWatch } from './machines/cold_watch.ts'
 import { ProgramError } from './compile/compiler.ts'
-import {
-  BootError,
-  ClosedError,
-  IsolationUnavailableError,
-  NativeBuildError,
-  QueueFullError,
-} from './machines/errors.ts'
+import { BootError, IsolationUnavailableError, NativeBuildError } from './machines/errors.ts'
 import type { Completion } from './machines/completion.ts'
-import type { HostChannel } from './machines/host_channel.ts'
 import type { ReachNames } from '../reach/calls/protocol.ts'
 import { type Grants, toGrants } from './plan/grants.ts'
 import type { BootedProgram, Machines, MachinesOptions, Readiness } from './machines/machines.ts'
 import type { IsolateDefaults } from './plan/options.ts'
-import {
-  type Denied,
-  deniedOf,
-  type Ending,
-  endingOf,
-  outcomeError,
-  outputEnding,
-} from './machines/outcome.ts'
+import type { Denied, Ending } from './machines/outcome.ts'
 import { type Group, planProgram, type Program } from './plan/program.ts'
-import { refusedOf, warnOfRefusals } from './answer/refusals.ts'
-import { AnswerError, decodeDescription, decodeResponse } from './wire/response_frame.ts'
+import { decodeDescription } from './wire/response_frame.ts'
 import { toHostError } from './plan/stack.ts'
 import { type HandlerTrial, isWarm } from './machines/trial.ts'
-import { ANSWER_HEADER_MAX, FrameError, HEADER_MAX } from './wire/wire.ts'
+import { HEADER_MAX } from './wire/wire.ts'
 
 /** What the isolation reports; hooks must not throw. Times are in the unit that their names end with. */
 export interface IsolationHooks {
@@ -210,184 +183,6 @@ export async function closeIsolation({ machines, retiring }: Isolation): Promise
   await machines.close()
 }
 
-/**
- * Runs a request in a machine and makes its answer the response: at once where all that it waits for is there. Throws or rejects with
- * what the handler threw, or with an `HttpError`: 503 for a full queue, 504, 507 and 502 for a request that went over its time, its
- * memory or its output, or ended its program. `channel`: the host's side of what the handler says; without one it may say nothing.
- */
-export function runIsolated(
-  isolation: Isolation,
-  handler: IsolatedHandler,
-  ctx: RequestState,
-  channel?: HostChannel,
-): Awaitable<Response> {
-  if (handler.error !== undefined) throw handler.error
-  const frame = toGuestFrame(ctx, handler.index)
-  if (frame instanceof Promise) return frame.then((frame) => ask(isolation, handler, ctx, frame, channel))
-  return ask(isolation, handler, ctx, frame, channel)
-}
-
-function ask(
-  isolation: Isolation,
-  handler: IsolatedHandler,
-  ctx: RequestState,
-  frame: Uint8Array<ArrayBuffer>,
-  channel: HostChannel | undefined,
-): Awaitable<Response> {
-  const completion = submit(isolation, handler, frame, channel)
-  if (completion instanceof Promise) return completion.then((done) => take(isolation, handler, ctx, done))
-  return take(isolation, handler, ctx, completion)
-}
-
-/** Reports a request that is done, and makes its answer the response. */
-function take(
-  { options: { hooks } }: Isolation,
-  handler: IsolatedHandler,
-  ctx: RequestState,
-  completion: Completion,
-): Awaitable<Response> {
-  const { plan } = handler.program
-  const { reset } = completion
-  reset.whenOver(() => {
-    hooks.complete?.(plan, completion)
-    if (reset.state === 'lost') hooks.lost?.(plan, completion)
-  })
-  if (completion.log.length > 0) writeLog(handler, completion)
-  const wasDenied = completion.denials.length > 0 || completion.logDropped > 0
-  if (wasDenied || completion.outcome !== 'answered') return takeUnusual(hooks, handler, ctx, completion)
-  if (isNotable(handler.watch, completion.runUs)) {
-    const finding = findCold(handler.watch, ctx, completion.runUs)
-    if (finding !== null) hooks.cold?.(plan, handler.index, finding)
-  }
-  return toAnswer(hooks, handler, ctx, completion)
-}
-
-async function takeUnusual(
-  hooks: IsolationHooks,
-  handler: IsolatedHandler,
-  ctx: RequestState,
-  completion: Completion,
-): Promise<Response> {
-  const { plan } = handler.program
-  if (completion.denials.length > 0 || completion.logDropped > 0) {
-    await completion.reset.over()
-    for (const denied of deniedOf(plan.options, completion)) hooks.denied?.(plan, completion, denied)
-  }
-  if (completion.outcome === 'answered') return await toAnswer(hooks, handler, ctx, completion)
-  await tellEnding(hooks, plan, completion, endingOf(plan.options, completion))
-  throw outcomeError(plan.options, completion)
-}
-
-function toAnswer(
-  hooks: IsolationHooks,
-  handler: IsolatedHandler,
-  ctx: RequestState,
-  completion: Completion,
-): Awaitable<Response> {
-  const { plan, grants } = handler.program
-  const admission: Admission = { ctx, grants, refusals: null }
-  try {
-    const limits = { header: ANSWER_HEADER_MAX, body: plan.options.outputBytes }
-    const answer = decodeResponse(completion.frame, limits)
-    if (answer.head.over !== true) return toResponse(admission, answer, plan.stacks)
-    return tellEnding(hooks, plan, completion, outputEnding(plan.options))
-      .then(() => toResponse(admission, answer, plan.stacks))
-      .catch((error) => refuseAnswer(hooks, plan, completion, error))
-  } catch (error) {
-    return refuseAnswer(hooks, plan, completion, error)
-  } finally {
-    if (admission.refusals !== null) tellRefusals(hooks, handler, completion, admission.refusals)
-  }
-}
-
-/** Reports what the answer lacked the grants for: on standard error at once, by events after `complete`. */
-function tellRefusals(
-  hooks: IsolationHooks,
-  handler: IsolatedHandler,
-  completion: Completion,
-  refusals: Refusals,
-): void {
-  warnOfRefusals(handler, handler.key, refusals)
-  completion.reset.whenOver(() => {
-    for (const denied of refusedOf(refusals)) hooks.denied?.(handler.program.plan, completion, denied)
-  })
-}
-
-/** Rejects with 502 for an answer that is none, else with `error`. */
-async function refuseAnswer(
-  hooks: IsolationHooks,
-  plan: Program,
-  completion: Completion,
-  error: unknown,
-): Promise<never> {
-  if (!(error instanceof FrameError || error instanceof AnswerError)) throw error
-  await tellEnding(hooks, plan, completion, { kind: 'crash', reason: error.message })
-  throw new HttpError(502, 'The isolated handler gave no valid answer', {
-    type: 'isolation-crash',
-    cause: error,
-  })
-}
-
-/** Reports how a request ended, after `complete`: an answer that stands need not wait for the reset, and this one does not. */
-async function tellEnding(
-  hooks: IsolationHooks,
-  plan: Program,
-  completion: Completion,
-  ending: Ending,
-): Promise<void> {
-  await completion.reset.over()
-  hooks.ended?.(plan, completion, ending)
-}
-
-function submit(
-  isolation: Isolation,
-  handler: IsolatedHandler,
-  frame: Uint8Array<ArrayBuffer>,
-  channel: HostChannel | undefined,
-): Awaitable<Completion> {
-  const { plan, booted } = handler.program
-  const { timeoutMs, ephemeral } = plan.options
-  const refused = (error: unknown) => submitAgain(isolation, handler, frame, channel, error)
-  try {
-    const completion = isolation.machines.submit(booted, frame, {
-      timeoutMs,
-      keep: !ephemeral,
-      flow: handler.index,
-      channel,
-    })
-    return completion instanceof Promise ? completion.catch(refused) : completion
-  } catch (error) {
-    return refused(error)
-  }
-}
-
-/** After a refusal: to the program that took the place of the one that refused, or an error that says why. */
-function submitAgain(
-  isolation: Isolation,
-  handler: IsolatedHandler,
-  frame: Uint8Array<ArrayBuffer>,
-  channel: HostChannel | undefined,
-  error: unknown,
-): Awaitable<Completion> {
-  if (error instanceof QueueFullError) {
-    isolation.options.hooks.rejected?.(handler.program.plan, isolation.options.queue)
-    throw new HttpError(503, 'Too many requests wait for an isolated handler', {
-      type: 'isolation-queue-full',
-      headers: { 'retry-after': '1' },
-      cause: error,
-    })
-  }
-  // A reload retired the program between the match of the request and now.
-  if (!(error instanceof ClosedError)) throw error
-  const current = isolation.handlers.get(handler.key)
-  if (current !== undefined && current !== handler) return submit(isolation, current, frame, channel)
-  throw new HttpError(503, 'The virtual machines of this handler end', {
-    type: 'isolation-unavailable',
-    headers: { 'retry-after': '1' },
-    cause: error,
-  })
-}
-
 async function boot({ options, machines }: Isolation, plan: Program): Promise<RunningProgram> {
   options.hooks.boot?.(plan)
   if (plan.bundle.missing.length > 0) options.hooks.missing?.(plan)
@@ -449,11 +244,4 @@ function describeHandlers(program: RunningProgram): IsolatedHandler[] {
 function toWatch({ handlers }: Program, index: number, { trials = [] }: Readiness): ColdWatch {
   const { route, method } = handlers[index]!
   return createColdWatch(route.pattern, method === null, trials.filter(({ handler }) => handler === index))
-}
-
-function writeLog({ key, program }: IsolatedHandler, { log, logDropped }: Completion): void {
-  const { logBytes } = program.plan.options.limits
-  const text = toPrintable(new TextDecoder().decode(log).trimEnd())
-  const note = logDropped === 0 ? '' : `\nmayfly: its log is over ${logBytes} bytes; the rest was dropped`
-  console.error(`mayfly: isolated ${key}: ${(text + note).replaceAll('\n', '\n  ')}`)
 }

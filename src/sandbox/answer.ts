@@ -2,7 +2,13 @@
 import { toPrintable } from '../errors/printable.ts'
 import type { Completion } from '../isolate/machines/completion.ts'
 import { endingOf } from '../isolate/machines/outcome.ts'
-import { AnswerError, decodeResponse, type GuestAnswer } from '../isolate/wire/response_frame.ts'
+import { StreamLimitError } from '../reach/streams/limits.ts'
+import {
+  AnswerError,
+  decodeResponse,
+  decodeResponseHead,
+  type GuestAnswer,
+} from '../isolate/wire/response_frame.ts'
 import type { ErrorData } from '../isolate/wire/message.ts'
 import { ANSWER_HEADER_MAX, FrameError } from '../isolate/wire/wire.ts'
 import {
@@ -95,6 +101,44 @@ export function takeResponse(limits: ResolvedLimits, completion: Completion, rem
       }),
     remains,
   )
+}
+
+/** The response whose head came before its body. Throws `AnswerError` or `FrameError` for what is no head. */
+export function takeHead(
+  json: Uint8Array<ArrayBuffer>,
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+): Response {
+  const { status, statusText, headers } = decodeResponseHead(json, ANSWER_HEADER_MAX)
+  if (status === undefined || NULL_BODY.has(status)) {
+    throw new AnswerError('Reading a response: its stream has no body')
+  }
+  return new Response(body, {
+    status,
+    ...(statusText === undefined ? {} : { statusText }),
+    headers: headers as [string, string][],
+  })
+}
+
+/** Why a stream broke. `failure` is what the host ended it for, if it did. */
+export function takeBroken(
+  limits: ResolvedLimits,
+  completion: Completion,
+  remains: Remains,
+  failure: unknown,
+): SandboxError {
+  if (failure instanceof StreamLimitError) {
+    const { message, limit } = failure
+    return limit.name === 'streamBytes'
+      ? new OutputError(message, limit, remains)
+      : new TimeoutError(message, limit, remains)
+  }
+  if (failure !== undefined) return noAnswer(remains, toPrintable(String(failure)))
+  try {
+    takeAnswer(limits, completion, remains)
+    return noAnswer(remains, 'it ended before its stream')
+  } catch (error) {
+    return error as SandboxError
+  }
 }
 
 function takeAnswer(limits: ResolvedLimits, completion: Completion, remains: Remains): GuestAnswer {

@@ -1,8 +1,9 @@
 /** The kept programs of a sandbox, by their names. */
 import { openVirtualMachines } from '../isolate/boot/virtual_machines.ts'
 import type { Machines, ParkedLimits } from '../isolate/machines/machines.ts'
-import { takeResponse, takeValue } from './answer.ts'
-import { toChannel } from './channel.ts'
+import { takeValue } from './answer.ts'
+import { toTalk } from './channel.ts'
+import { FetchAnswer } from './fetch_answer.ts'
 import { loadCode } from './packages.ts'
 import type { SandboxEvents } from './events.ts'
 import { type Handover, type KeptCode, KeptProgram } from './kept.ts'
@@ -71,10 +72,15 @@ export class KeptPrograms {
       fetch: async (request, call, options) => {
         const body = await readBody(request, this.#options.maxBodyBytes)
         const frame = toFetchFrame(request, { ...call, ...IN_MACHINE, body })
-        return await kept.call(async (running, loaded) => {
-          const { limits, done } = await this.#run(name, running, loaded, frame, options)
-          return takeResponse(limits, done.completion, done.remains)
-        })
+        // The next call waits for the end of a stream.
+        const answered = Promise.withResolvers<Response>()
+        kept.call((running, loaded) => {
+          const answer = new FetchAnswer(withTimeout(loaded.limits, options))
+          const run = this.#run(name, running, loaded, frame, options, answer).then(({ done }) => done)
+          answer.of(run).then(answered.resolve, answered.reject)
+          return run
+        }).catch(answered.reject)
+        return await answered.promise
       },
       ready: async () => {
         await settled
@@ -115,12 +121,13 @@ export class KeptPrograms {
     loaded: KeptCode,
     frame: Uint8Array<ArrayBuffer>,
     options: CallOptions,
+    answer: FetchAnswer | null = null,
   ): Promise<{ readonly limits: ResolvedLimits; readonly done: Done }> {
     const limits = withTimeout(loaded.limits, options)
-    const channel = toChannel(loaded.code, name)
-    const run: Run = { running, limits, frame, flow: 0, weight: 1, name, warm: true, channel, keep: true }
+    const talk = toTalk(loaded.code, name, answer)
+    const run: Run = { running, limits, frame, flow: 0, weight: 1, name, warm: true, ...talk, keep: true }
     const { machines } = this.#pool()
-    return { limits, done: await perform(machines, this.#events, this.#options.queue, run) }
+    return { limits, done: await perform(machines, this.#events, this.#options, run) }
   }
 
   #toHandover(name: string): Handover {

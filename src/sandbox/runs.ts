@@ -1,13 +1,18 @@
 /** Runs: a frame to a machine, and what became of it. */
 import { ClosedError, QueueFullError } from '../isolate/machines/errors.ts'
-import type { Completion } from '../isolate/machines/completion.ts'
-import type { HostChannel } from '../isolate/machines/host_channel.ts'
-import { deniedOf, endingOf } from '../isolate/machines/outcome.ts'
+import type { AnswerStream } from '../reach/streams/answer_stream.ts'
+import { StreamLimitError } from '../reach/streams/limits.ts'
+import type { Completion, SubmitOptions } from '../isolate/machines/completion.ts'
+import { deniedOf, endingOf, streamEnding } from '../isolate/machines/outcome.ts'
 import { type Remains, remainsOf } from './answer.ts'
 import { QueueError, SandboxError } from './errors.ts'
 import type { ResolvedLimits } from './limits.ts'
+import type { ResolvedSandboxOptions } from './options.ts'
 import type { Running, SandboxMachines } from './machines.ts'
 import type { SandboxEvents } from './events.ts'
+
+/** The host's side of what a program says; without one it may say nothing. */
+export type Talk = Pick<SubmitOptions, 'channel' | 'lateChannel'>
 
 /** A run that is to be. */
 export interface Run {
@@ -22,8 +27,9 @@ export interface Run {
   readonly name: string | undefined
   /** It has a snapshot of its own. */
   readonly warm: boolean
-  /** The host's side of what the program says; without one it may say nothing. */
-  readonly channel?: HostChannel | undefined
+  readonly talk: Talk
+  /** What it answers with, where that is a stream. */
+  readonly stream?: (() => AnswerStream | null) | undefined
   /** The next run finds the machine as this one leaves it. */
   readonly keep?: boolean | undefined
 }
@@ -38,8 +44,8 @@ export interface Done {
 export async function perform(
   machines: SandboxMachines,
   events: SandboxEvents,
-  queue: number,
-  { running, limits, frame, flow, weight, name, warm, channel, keep }: Run,
+  { queue, parked: { all } }: Pick<ResolvedSandboxOptions, 'queue' | 'parked'>,
+  { running, limits, frame, flow, weight, name, warm, talk, stream, keep }: Run,
 ): Promise<Done> {
   const { options } = limits
   let completion: Completion
@@ -48,7 +54,7 @@ export async function perform(
       timeoutMs: options.timeoutMs,
       flow,
       weight,
-      channel,
+      ...talk,
       keep: keep ?? false,
     })
   } catch (error) {
@@ -59,8 +65,13 @@ export async function perform(
     if (error instanceof ClosedError) throw new SandboxError('The sandbox is closed', { cause: error })
     throw error
   }
-  tell(events, limits, completion, name, warm)
-  return { completion, remains: remainsOf(completion, warm) }
+  const remains = remainsOf(completion, warm)
+  if (completion.outcome === 'refused') {
+    events.tell('sandbox:rejected', { name, runtime: options.runtime, limit: all })
+    throw new QueueError('Too many runs talk with the host', { name: 'parked', value: all }, remains)
+  }
+  tell(events, limits, completion, name, warm, stream?.() ?? null)
+  return { completion, remains }
 }
 
 /** Tells of a run once its machine is clean again. */
@@ -70,6 +81,7 @@ function tell(
   completion: Completion,
   name: string | undefined,
   warm: boolean,
+  stream: AnswerStream | null,
 ): void {
   const { reset, outcome, denials, logDropped } = completion
   if (!events.heard && outcome === 'answered') return
@@ -89,8 +101,11 @@ function tell(
         events.tell('sandbox:denied', { ...common, ...denied })
       }
     }
-    if (outcome === 'answered') return
-    const { kind, ...ending } = endingOf(options, completion)
+    const failure = stream?.failure
+    const isOver = failure instanceof StreamLimitError
+    // A stream that nobody reads any longer is called off.
+    if (outcome === 'answered' || (outcome === 'called-off' && !isOver)) return
+    const { kind, ...ending } = isOver ? streamEnding(failure) : endingOf(options, completion)
     events.tell(`sandbox:${kind}`, { ...common, ...ending })
   })
 }

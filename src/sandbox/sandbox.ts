@@ -14,13 +14,14 @@ import { ClosedError } from '../isolate/machines/errors.ts'
 import type { Completion } from '../isolate/machines/completion.ts'
 import type { Machines } from '../isolate/machines/machines.ts'
 import { openVirtualMachines } from '../isolate/boot/virtual_machines.ts'
-import { takeResponse, takeValue } from './answer.ts'
+import { takeValue } from './answer.ts'
 import { type CheckedCode, checkText, type SandboxCode } from './code.ts'
 import { QueueError, type RunStats, SandboxError } from './errors.ts'
 import { SandboxEvents } from './events.ts'
 import { KnownLimits, resolveLimits, type SandboxLimits, withTimeout } from './limits.ts'
 import type { Reach } from '../reach/calls/conversation.ts'
-import { toChannel } from './channel.ts'
+import { toTalk } from './channel.ts'
+import { FetchAnswer } from './fetch_answer.ts'
 import { KeptPrograms, openKeptMachines } from './kept_programs.ts'
 import { readBody } from './request_body.ts'
 import { SandboxMachines } from './machines.ts'
@@ -335,7 +336,8 @@ export class Sandbox<Env extends object = Readonly<Record<string, unknown>>> imp
       else if (this.#programs.learns(version)) {
         loaded.shapes.addFetch(call.entrypoint, request, body, isPlain ? call.props : null)
       }
-      const { completion, remains } = await this.#perform(
+      const answer = new FetchAnswer(limits)
+      const run = this.#perform(
         version,
         { ...loaded, limits },
         (code) =>
@@ -352,10 +354,12 @@ export class Sandbox<Env extends object = Readonly<Record<string, unknown>>> imp
             }),
         options,
         true,
+        // One of Linux says nothing beside its answer.
+        isNative ? null : answer,
       )
-      const response = takeResponse(limits, completion, remains)
-      if (this.#options.serverTiming) response.headers.append('server-timing', toServerTiming(completion))
-      return response
+      return await answer.of(run, (response, { completion }) => {
+        if (this.#options.serverTiming) response.headers.append('server-timing', toServerTiming(completion))
+      })
     })
   }
 
@@ -366,8 +370,9 @@ export class Sandbox<Env extends object = Readonly<Record<string, unknown>>> imp
     toFrame: (code: CheckedCode | null) => Uint8Array<ArrayBuffer>,
     options: CallOptions,
     counts: boolean,
+    answer: FetchAnswer | null = null,
   ): Promise<Done> {
-    const done = await this.#place(version, loaded, toFrame, checkWeight(options), counts)
+    const done = await this.#place(version, loaded, toFrame, checkWeight(options), counts, answer)
     options.onRun?.(done.remains)
     return done
   }
@@ -378,6 +383,7 @@ export class Sandbox<Env extends object = Readonly<Record<string, unknown>>> imp
     toFrame: (code: CheckedCode | null) => Uint8Array<ArrayBuffer>,
     weight: number,
     counts: boolean,
+    answer: FetchAnswer | null,
     tries = 0,
   ): Promise<Done> {
     const { flow, name } = version
@@ -393,7 +399,7 @@ export class Sandbox<Env extends object = Readonly<Record<string, unknown>>> imp
           weight,
           name,
           warm: true,
-          channel: toChannel(loaded.code, name),
+          ...toTalk(loaded.code, name, answer),
         })
       } catch (error) {
         // Dropped, or swapped, between the look at it and now.
@@ -405,19 +411,20 @@ export class Sandbox<Env extends object = Readonly<Record<string, unknown>>> imp
       // Others took its place between its start and now.
       if (tries > 2) throw new SandboxError('Too many programs want a machine of their own')
       await this.#programs.start(version)
-      return await this.#place(version, loaded, toFrame, weight, counts, tries + 1)
+      return await this.#place(version, loaded, toFrame, weight, counts, answer, tries + 1)
     }
     const { shapes } = loaded
     const notice: Reach['notice'] = counts && this.#programs.learns(version)
       ? (...answer) => shapes.addAnswer(...answer)
       : undefined
-    return await this.#runOnce(loaded, toFrame(loaded.code), { flow, weight, name }, notice)
+    return await this.#runOnce(loaded, toFrame(loaded.code), { flow, weight, name }, answer, notice)
   }
 
   async #runOnce(
     { code, limits }: Pick<LoadedCode, 'code' | 'limits'>,
     frame: Uint8Array<ArrayBuffer>,
     whose: Pick<Run, 'flow' | 'weight' | 'name'>,
+    answer: FetchAnswer | null = null,
     notice?: Reach['notice'],
   ): Promise<Done> {
     if (this.#closing !== null) throw new SandboxError('The sandbox is closed')
@@ -425,8 +432,8 @@ export class Sandbox<Env extends object = Readonly<Record<string, unknown>>> imp
     for (let tries = 0;; tries++) {
       const running = await this.#machines.runner(kind)
       try {
-        const channel = toChannel(code, whose.name, notice)
-        return await this.#run({ running, limits, frame, ...whose, warm: false, channel })
+        const talk = toTalk(code, whose.name, answer, notice)
+        return await this.#run({ running, limits, frame, ...whose, warm: false, ...talk })
       } catch (error) {
         // Runners of other limits pushed it out, or a router's machines were opened anew.
         if (!isClosed(error) || this.#closing !== null || tries > 2) throw error
@@ -436,10 +443,12 @@ export class Sandbox<Env extends object = Readonly<Record<string, unknown>>> imp
   }
 
   async #run(run: Run): Promise<Done> {
-    const { flow, channel, name } = run
-    const { queue, parked, runtime } = this.#options
+    const { flow, talk: { channel }, name } = run
+    const { parked, runtime } = this.#options
     // A text that is run once is a program of its own.
-    if (channel === undefined || flow === 0) return await perform(this.#machines, this.#events, queue, run)
+    if (channel === undefined || flow === 0) {
+      return await perform(this.#machines, this.#events, this.#options, run)
+    }
     // Programs without a snapshot share a machine's, so the machines cannot tell whose a run is.
     const talking = this.#talking.get(flow) ?? 0
     if (talking >= parked.each) {
@@ -451,7 +460,7 @@ export class Sandbox<Env extends object = Readonly<Record<string, unknown>>> imp
     }
     this.#talking.set(flow, talking + 1)
     try {
-      return await perform(this.#machines, this.#events, queue, run)
+      return await perform(this.#machines, this.#events, this.#options, run)
     } finally {
       const left = this.#talking.get(flow)! - 1
       if (left === 0) this.#talking.delete(flow)

@@ -191,7 +191,16 @@ function plain(value: unknown): unknown {
 }
 
 Deno.test('resolveIsolateOptions fills in defaults, the router before its own', () => {
-  const limits = { files: 1024, threads: 64, mappings: 65_530, systemCalls: 1_000_000, logBytes: 65_536 }
+  const limits = {
+    files: 1024,
+    threads: 64,
+    mappings: 65_530,
+    systemCalls: 1_000_000,
+    logBytes: 65_536,
+    streamMs: 600_000,
+    streamIdleMs: 60_000,
+    streamBytes: 67_108_864,
+  }
   const own = {
     runtime: 'deno' as const,
     timeoutMs: 1000,

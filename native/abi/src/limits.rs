@@ -34,3 +34,13 @@ pub const OUTPUT_DEFAULT: u32 = 8 << 20;
 pub const CLOCK_MAX_US: u32 = 1_000_000;
 /// Most runs of one warm-up frame.
 pub const WARMUP_RUNS_MAX: u32 = 1_000_000;
+/// Most milliseconds for which a stream of a request's answer, or its WebSocket, may live or be silent: a day.
+pub const STREAM_MS_MAX: u32 = 86_400_000;
+/// Milliseconds of a stream's life, for a request that says no number.
+pub const STREAM_MS_DEFAULT: u32 = 600_000;
+/// Milliseconds for which nothing of a stream may move on, for a request that says no number.
+pub const STREAM_IDLE_MS_DEFAULT: u32 = 60_000;
+/// Most bytes of a stream.
+pub const STREAM_BYTES_MAX: u64 = 1 << 40;
+/// Bytes of a stream, each way, for a request that says no number.
+pub const STREAM_BYTES_DEFAULT: u64 = 64 << 20;

@@ -34,6 +34,8 @@ numbers! {
         Cpu = 10 "cpu",
         /// The host called it off.
         CalledOff = 11 "called-off",
+        /// It began to talk, and there was no place for one more that does.
+        Refused = 12 "refused",
     }
 }
 
@@ -69,6 +71,8 @@ pub const SAID: u32 = u32::MAX;
 pub const KEEP: u32 = 1;
 /// A flag of a submission: compare the machine with its snapshot afterwards.
 pub const CHECK: u32 = 2;
+/// A flag of a submission: the request has a channel, which opens with its first message. Until then it counts as one without.
+pub const LATE: u32 = 4;
 /// Four bits of a submission's flags from this one on: the weight of its flow, less 1.
 pub const WEIGHT_SHIFT: u32 = 4;
 /// A submission's flags from this bit on: its flow. Requests of a program that bear the same number are one flow, and flows are
@@ -242,6 +246,7 @@ pub fn encode_outcome(outcome: &Outcome) -> (OutcomeCode, i32) {
         Outcome::CallsOver => (OutcomeCode::Calls, 0),
         Outcome::CpuOver => (OutcomeCode::Cpu, 0),
         Outcome::CalledOff => (OutcomeCode::CalledOff, 0),
+        Outcome::Refused => (OutcomeCode::Refused, 0),
     }
 }
 
@@ -303,6 +308,7 @@ pub fn describe(pointers: Pointers) -> String {
     let _ = writeln!(text, "outcome said = {SAID}");
     let _ = writeln!(text, "flag keep = {KEEP}");
     let _ = writeln!(text, "flag check = {CHECK}");
+    let _ = writeln!(text, "flag late = {LATE}");
     let _ = writeln!(text, "flag weight << {WEIGHT_SHIFT}");
     let _ = writeln!(text, "flag flow << {FLOW_SHIFT}");
     let _ = writeln!(text, "spec version = {}", crate::spec::VERSION);
@@ -337,6 +343,7 @@ mod tests {
             Outcome::CallsOver,
             Outcome::CpuOver,
             Outcome::CalledOff,
+            Outcome::Refused,
         ];
         assert_eq!(all.len(), OUTCOMES.len());
         for (outcome, (word, code)) in all.iter().zip(OUTCOMES) {

@@ -31,7 +31,7 @@ use mayfly_pool::{Parking, Scheduling, WarmupRequest, choose_scheduling, time_re
 use mayfly_wire::{HEAD_BYTES, MESSAGE_LIMITS};
 
 use abi::{Fault, Status, bytes_in, bytes_out, count, exports, fault};
-use layout::{CHECK, Completion, FLOW_SHIFT, KEEP, Part, Pointers, Reset, WEIGHT_SHIFT};
+use layout::{CHECK, Completion, FLOW_SHIFT, KEEP, LATE, Part, Pointers, Reset, WEIGHT_SHIFT};
 use members::Member;
 use pool::{Request, Sizes};
 use program::BootedProgram;
@@ -264,7 +264,7 @@ exports! {
         Ok(0)
     }
 
-    /// Adds a request frame and gives its ticket. Never blocks. Flag 1 keeps the program's state.
+    /// Adds a request frame and gives its ticket. Never blocks. Flag 1 keeps the program's state; with flag 4 it may say messages, as one of `mayfly_open`, from its first on.
     fn mayfly_submit(
         pool: i32,
         program: i32,
@@ -316,6 +316,12 @@ exports! {
     /// Ends a request that has a channel, soon: its outcome is `called-off`, or another that came before.
     fn mayfly_call_off(pool: i32, ticket: i32) {
         POOLS.get(pool)?.call_off(ticket)?;
+        Ok(0)
+    }
+
+    /// Gives a request that has a channel so many milliseconds from now on, in place of the time that it began with.
+    fn mayfly_extend(pool: i32, ticket: i32, time_ms: u32) {
+        POOLS.get(pool)?.extend(ticket, Duration::from_millis(time_ms.into()))?;
         Ok(0)
     }
 
@@ -390,9 +396,9 @@ const HEARD_MIN: usize = HEAD_BYTES + MESSAGE_LIMITS.header as usize + MESSAGE_L
 fn request(program: i32, frame: &[u8], timeout_us: u32, flags: u32) -> Result<Request<'_>, Fault> {
     let flow = flags >> FLOW_SHIFT;
     let weight = flags >> WEIGHT_SHIFT & 0xf;
-    if flags & !(KEEP | CHECK) != flow << FLOW_SHIFT | weight << WEIGHT_SHIFT {
+    if flags & !(KEEP | CHECK | LATE) != flow << FLOW_SHIFT | weight << WEIGHT_SHIFT {
         let text = format!(
-            "submit a request: flags {flags:#x}, want bits 0 and 1 or none, a weight less 1 from bit {WEIGHT_SHIFT} and a flow from bit {FLOW_SHIFT} on"
+            "submit a request: flags {flags:#x}, want bits 0 to 2 or none, a weight less 1 from bit {WEIGHT_SHIFT} and a flow from bit {FLOW_SHIFT} on"
         );
         return Err(fault(Status::BadArgument, text));
     }
@@ -405,6 +411,7 @@ fn request(program: i32, frame: &[u8], timeout_us: u32, flags: u32) -> Result<Re
         timeout: Duration::from_micros(timeout_us.into()),
         keep: flags & KEEP != 0,
         check: flags & CHECK != 0,
+        late: flags & LATE != 0,
     })
 }
 
@@ -456,7 +463,7 @@ mod tests {
             assert_eq!(mayfly_pool_stop(0), wrong);
             assert_eq!(mayfly_pool_free(i32::MIN), wrong);
             assert_eq!(mayfly_submit(1 << 30, 1, frame.as_ptr(), 64, 1, 0), wrong);
-            assert_eq!(mayfly_submit(1, 1, frame.as_ptr(), 64, 1, 4), bad);
+            assert_eq!(mayfly_submit(1, 1, frame.as_ptr(), 64, 1, 8), bad);
             assert_eq!(mayfly_submit(1, 1, frame.as_ptr(), 3, 1, 0), bad);
             assert_eq!(mayfly_program_boot(std::ptr::null(), 0, std::ptr::null(), 0), bad);
             assert_eq!(mayfly_program_boot(std::ptr::null(), 9, std::ptr::null(), 0), bad);

@@ -76,9 +76,13 @@ impl TicketPool {
         self.tickets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a request and gives its ticket. `talks`: it has a channel.
+    /// Adds a request and gives its ticket. `talks`: it has a channel from the start.
     pub fn submit(&self, request: Request, talks: bool) -> Result<i32, Fault> {
-        let channel = talks.then(Arc::<Channel>::default);
+        let channel = match (talks, request.late) {
+            (true, _) => Some(Arc::new(Channel::default())),
+            (false, true) => Some(Arc::new(Channel::late())),
+            (false, false) => None,
+        };
         let ticket = {
             let mut tickets = self.tickets();
             let Some(ticket) = tickets.begin() else {
@@ -192,6 +196,12 @@ impl TicketPool {
         Ok(())
     }
 
+    /// Gives a request that has a channel so much time from now on, in place of what it began with.
+    pub fn extend(&self, ticket: i32, time: Duration) -> Result<(), Fault> {
+        self.tickets().channel(ticket)?.extend(time);
+        Ok(())
+    }
+
     fn begin_wait(&self) -> Result<Waiting<'_>, Fault> {
         if self.waiting.swap(true, Ordering::Acquire) {
             let text = "wait for completions: another call waits, want one at a time";
@@ -280,6 +290,8 @@ pub struct Request<'a> {
     pub keep: bool,
     /// Compare the machine with its snapshot afterwards.
     pub check: bool,
+    /// It has a channel that opens with its first message.
+    pub late: bool,
 }
 
 /// Ends a wait on every path.
@@ -310,6 +322,7 @@ fn take_apart(done: native::Completion) -> (Completion, Finished) {
         | Outcome::CallsOver
         | Outcome::CpuOver
         | Outcome::CalledOff
+        | Outcome::Refused
         | Outcome::Exited(_)
         | Outcome::Killed(_)
         | Outcome::Stuck => (Vec::new(), String::new()),

@@ -44,6 +44,8 @@ pub fn of_outcome(outcome: &Outcome) -> (StatusCode, &'static str) {
         Outcome::Answered(_) | Outcome::Misbehaved(_) => {
             (StatusCode::BAD_GATEWAY, "The program's answer is no answer")
         }
-        Outcome::Failed(_) | Outcome::CalledOff => (StatusCode::BAD_GATEWAY, "The machine failed"),
+        Outcome::Failed(_) | Outcome::CalledOff | Outcome::Refused => {
+            (StatusCode::BAD_GATEWAY, "The machine failed")
+        }
     }
 }

@@ -8,7 +8,9 @@
 mod bytes;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use mayfly_vmm::monotonic_ns;
 use mayfly_wire::{HEAD_BYTES, Kind, MESSAGE_LIMITS, Progress, progress};
 
 /// Bytes and messages of a guest that wait for the host: over it the request ends.
@@ -21,6 +23,8 @@ pub(crate) const INBOX_MESSAGES: u32 = 4096;
 /// One request's messages, both ways.
 #[derive(Debug, Default)]
 pub struct Channel {
+    /// It opens with the first message of the guest, and the request counts as one without a channel until then.
+    late: bool,
     state: Mutex<State>,
 }
 
@@ -35,6 +39,8 @@ struct State {
     ended: bool,
     called_off: bool,
     bytes: bytes::State,
+    /// When the request ends, in place of the deadline that it began with.
+    deadline: Option<u64>,
 }
 
 /// Whether the host said something.
@@ -49,6 +55,29 @@ pub(crate) enum Said {
 }
 
 impl Channel {
+    /// A channel that opens with the first message of the guest.
+    pub fn late() -> Channel {
+        Channel {
+            late: true,
+            state: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn is_late(&self) -> bool {
+        self.late
+    }
+
+    /// Gives the request so much time from now on. A parked one learns of less than it had where it goes on.
+    pub fn extend(&self, time: Duration) {
+        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.lock().deadline = Some(monotonic_ns().saturating_add(time));
+    }
+
+    /// When it ends, by [`monotonic_ns`], where [`Channel::extend`] said so.
+    pub(crate) fn deadline(&self) -> Option<u64> {
+        self.lock().deadline
+    }
+
     /// Each critical section leaves the state whole.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

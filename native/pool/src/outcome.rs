@@ -32,6 +32,8 @@ pub enum Outcome {
     Failed(String),
     /// The host called it off.
     CalledOff,
+    /// It began to talk with the host, and as many requests do that already as may.
+    Refused,
 }
 
 impl Outcome {
@@ -50,6 +52,7 @@ impl Outcome {
             Outcome::Misbehaved(_) => "misbehaved",
             Outcome::Failed(_) => "failed",
             Outcome::CalledOff => "called-off",
+            Outcome::Refused => "refused",
         }
     }
 }
@@ -81,6 +84,7 @@ impl fmt::Display for Outcome {
             | Outcome::OutputOver
             | Outcome::CallsOver
             | Outcome::CalledOff
+            | Outcome::Refused
             | Outcome::Stuck => f.write_str(self.name()),
         }
     }

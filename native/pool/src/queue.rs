@@ -270,6 +270,16 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
         state.jobs.give_way(worker, number, monotonic_ns());
     }
 
+    /// Counts the job that `take` gave to a worker as one with a channel; false where there is no place for one more.
+    pub fn open(&self, number: u64, program: u64) -> bool {
+        let mut state = self.lock();
+        let has_place = !state.parked.is_full(program);
+        if has_place {
+            state.parked.open(number, program);
+        }
+        has_place
+    }
+
     /// Lets a parked request go on; does nothing to another.
     pub fn go_on(&self, number: u64) {
         let mut state = self.lock();

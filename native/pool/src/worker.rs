@@ -76,6 +76,15 @@ struct Worker<'a> {
     alarm: Alarm,
 }
 
+/// Opens the channel of a job that said something first; false where there is no place for one more.
+fn open_late(shared: &Shared, slot: &WorkerSlot, task: &Task) -> bool {
+    let opens = shared.queue.open(task.id, task.program.id());
+    if opens && let Some(channel) = &task.channel {
+        slot.channels().insert(task.id, channel.clone());
+    }
+    opens
+}
+
 /// The body of a worker's thread, from its start to the end of the queue.
 pub(crate) fn work(shared: &Shared, index: usize) {
     let Some(slot) = shared.slots.get(index) else {
@@ -215,7 +224,7 @@ impl<'a> Worker<'a> {
             let ran = machine.instance.run(job.frame, &mut self.alarm, job.timeout_ns);
             return self.end(machine, task, ran);
         }
-        if let Some(channel) = &task.channel {
+        if let Some(channel) = task.channel.as_ref().filter(|channel| !channel.is_late()) {
             self.slot.channels().insert(job.id, channel.clone());
         }
         let (course, reached) = machine.instance.begin(
@@ -225,6 +234,7 @@ impl<'a> Worker<'a> {
             job.timeout_ns,
             &Asks {
                 tell: &|| self.shared.queue.tell_said(task.id),
+                open: &|| open_late(self.shared, self.slot, &task),
                 is_wanted: &|| is_wanted(self.shared, self.index, &task),
             },
         );
@@ -248,9 +258,10 @@ impl<'a> Worker<'a> {
             task,
             course,
         } = &mut parked;
-        let (shared, index) = (self.shared, self.index);
+        let (shared, slot, index) = (self.shared, self.slot, self.index);
         let asks = Asks {
             tell: &|| shared.queue.tell_said(job),
+            open: &|| open_late(shared, slot, task),
             is_wanted: &|| is_wanted(shared, index, task),
         };
         let reached = machine.instance.go_on(&mut self.alarm, course, &asks);
@@ -289,7 +300,9 @@ impl<'a> Worker<'a> {
             Reached::End(outcome) => {
                 if let Some(channel) = channel {
                     channel.end();
-                    self.slot.channels().remove(&id);
+                    if !channel.is_late() || course.said > 0 {
+                        self.slot.channels().remove(&id);
+                    }
                 }
                 task.queue_ns += course.gave_way_ns;
                 let ran = machine.instance.ran(outcome, course);

@@ -41,6 +41,21 @@ export function toResponse(
   })
 }
 
+/** The same of an answer whose body comes piece by piece. Throws `AnswerError`. */
+export function toStreamed(
+  admission: Admission,
+  head: ResponseHead,
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+): Response {
+  const { status, statusText, headers: pairs = [] } = head
+  if (status === undefined || BODILESS.has(status)) {
+    throw new AnswerError(`Reading a guest's answer: a stream of status ${status}, want one that has a body`)
+  }
+  const headers = admitHeaders(admission, pairs)
+  admitCollected(admission, head)
+  return new Response(body, { status, ...(statusText === undefined ? {} : { statusText }), headers })
+}
+
 /** The error, with the headers that its handler may set. */
 function admitError(admission: Admission, error: ErrorData): ErrorData {
   if (error.http?.headers === undefined) return error

@@ -35,6 +35,7 @@ export const OUTCOMES = [
   'calls',
   'cpu',
   'called-off',
+  'refused',
 ] as const satisfies readonly OutcomeName[]
 
 /** In the place of an outcome's code: the request is under way, and messages of it are to be heard. */
@@ -54,6 +55,9 @@ export const SPEC_VERSION = 4
 
 /** Flag of a submission: compare the machine with its snapshot afterwards. */
 export const CHECK = 2
+
+/** Flag of a submission: the request has a channel, which opens with its first message. */
+export const LATE = 4
 
 /** Four bits of a submission's flags from this one on: the weight of its flow, less 1. */
 export const WEIGHT_SHIFT = 4
@@ -138,6 +142,7 @@ export function describeAbi(): string {
     `outcome said = ${SAID}`,
     `flag keep = ${KEEP}`,
     `flag check = ${CHECK}`,
+    `flag late = ${LATE}`,
     `flag weight << ${WEIGHT_SHIFT}`,
     `flag flow << ${FLOW_SHIFT}`,
     `spec version = ${SPEC_VERSION}`,

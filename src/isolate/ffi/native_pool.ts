@@ -8,6 +8,7 @@ import {
   COMPLETION_BYTES,
   FLOW_SHIFT,
   KEEP,
+  LATE,
   MACHINES,
   OUTCOMES,
   PARTS,
@@ -45,7 +46,9 @@ interface Pending {
   readonly program: NativeProgram
   readonly resolve: (completion: Completion) => void
   readonly reject: (error: Error) => void
-  readonly talk: Talk | null
+  talk: Talk | null
+  /** Makes its channel, when it says something. */
+  readonly late: (() => HostChannel) | null
 }
 
 /** Completions taken by one wait. */
@@ -186,14 +189,15 @@ export class NativePool {
   submit(
     program: NativeProgram,
     frame: Uint8Array<ArrayBuffer>,
-    { timeoutMs, keep = false, flow = 0, weight = 1, check = false, channel }: SubmitOptions,
+    { timeoutMs, keep = false, flow = 0, weight = 1, check = false, channel, lateChannel }: SubmitOptions,
   ): Awaitable<Completion> {
     this.#checkOpen()
     const timeoutUs = Math.ceil(timeoutMs * 1000)
     if (!(timeoutUs >= 1 && timeoutUs <= 0xffffffff)) {
       throw new RangeError(`Cannot submit a request: timeout of ${timeoutMs} ms, want 0.001 to 4294967`)
     }
-    const flags = (keep ? KEEP : 0) + (check ? CHECK : 0) + (weight - 1) * 2 ** WEIGHT_SHIFT +
+    const late = lateChannel === undefined ? 0 : LATE
+    const flags = (keep ? KEEP : 0) + (check ? CHECK : 0) + late + (weight - 1) * 2 ** WEIGHT_SHIFT +
       flow * 2 ** FLOW_SHIFT
     const { handle } = program
     if (channel !== undefined) return this.#open(program, frame, timeoutUs, flags, channel)
@@ -218,7 +222,7 @@ export class NativePool {
       if (this.#signed[TICKET] !== NO_TICKET) return this.#takeNow(ticket)
       noteLate(this.#busyPoll)
     }
-    const promise = this.#expect(program, ticket, null)
+    const promise = this.#expect(program, ticket, null, lateChannel ?? null)
     this.#drain ??= this.#takeAll()
     return promise
   }
@@ -231,23 +235,33 @@ export class NativePool {
     flags: number,
     channel: HostChannel,
   ): Promise<Completion> {
-    const { mayfly_open, mayfly_call_off } = this.#symbols
     const ticket = this.#library.check(
-      mayfly_open(this.#handle, program.handle, frame, frame.length, timeoutUs, flags),
+      this.#symbols.mayfly_open(this.#handle, program.handle, frame, frame.length, timeoutUs, flags),
     )
+    const promise = this.#expect(program, ticket, null, null)
+    this.#pending[ticket & SLOT_MASK]!.talk = this.#begin(ticket, channel)
+    this.#drain ??= this.#takeAll()
+    return promise
+  }
+
+  /** Begins to listen for a channel. */
+  #begin(ticket: number, channel: HostChannel): Talk {
+    const { mayfly_call_off, mayfly_extend } = this.#symbols
     const { signal } = channel
     const callOff = () => void this.#library.check(mayfly_call_off(this.#handle, ticket))
     const talk: Talk = {
       channel,
       say: (message) => this.#say(ticket, talk, message),
+      extend: (ms) => {
+        if (this.#pending[ticket & SLOT_MASK]?.talk !== talk) return
+        this.#library.check(mayfly_extend(this.#handle, ticket, Math.min(0xffffffff, Math.ceil(ms))))
+      },
       failure: null,
       release: () => signal?.removeEventListener('abort', callOff),
     }
-    const promise = this.#expect(program, ticket, talk)
     if (signal?.aborted) callOff()
     else signal?.addEventListener('abort', callOff)
-    this.#drain ??= this.#takeAll()
-    return promise
+    return talk
   }
 
   #say(ticket: number, talk: Talk, message: HostMessage): boolean {
@@ -258,7 +272,10 @@ export class NativePool {
 
   /** Hands the messages that wait to the channel of their request. */
   #hear(ticket: number): void {
-    const talk = this.#pending[ticket & SLOT_MASK]?.talk ?? null
+    const pending = this.#pending[ticket & SLOT_MASK]
+    const late = pending?.late ?? null
+    if (pending !== undefined && late !== null) pending.talk ??= this.#begin(ticket, late())
+    const talk = pending?.talk ?? null
     if (talk === null) {
       throw new NativeError('panic', `Cannot hear ticket ${ticket}: it has no channel, want one that has`)
     }
@@ -335,9 +352,14 @@ export class NativePool {
     }
   }
 
-  #expect(program: NativeProgram, ticket: number, talk: Talk | null): Promise<Completion> {
+  #expect(
+    program: NativeProgram,
+    ticket: number,
+    talk: Talk | null,
+    late: (() => HostChannel) | null,
+  ): Promise<Completion> {
     const { promise, resolve, reject } = Promise.withResolvers<Completion>()
-    this.#pending[ticket & SLOT_MASK] = { program, resolve, reject, talk }
+    this.#pending[ticket & SLOT_MASK] = { program, resolve, reject, talk, late }
     program.begin()
     this.#outstanding++
     return promise

@@ -223,6 +223,14 @@ export const SYMBOLS = {
     ],
     result: 'i32',
   },
+  mayfly_extend: {
+    parameters: [
+      'i32', // i32: pool
+      'i32', // i32: ticket
+      'u32', // u32: time in milliseconds
+    ],
+    result: 'i32',
+  },
   mayfly_ask: {
     parameters: [
       'i32', // i32: pool

@@ -1,9 +1,10 @@
 /** A channel of a request that is under way. */
-import type { HostChannel, HostMessage, Say } from '../machines/host_channel.ts'
+import type { Extend, HostChannel, HostMessage, Say } from '../machines/host_channel.ts'
 
 export interface Talk {
   readonly channel: HostChannel
   readonly say: Say
+  readonly extend: Extend
   /** What its channel threw. */
   failure: { readonly error: unknown } | null
   /** Ends the listening to its signal. */
@@ -14,7 +15,7 @@ export interface Talk {
 export function hear(talk: Talk, message: HostMessage): boolean {
   if (talk.failure !== null) return true
   try {
-    talk.channel.hear(message, talk.say)
+    talk.channel.hear(message, talk.say, talk.extend)
   } catch (error) {
     talk.failure = { error }
   }

@@ -4,11 +4,17 @@ import { HttpError } from '../../errors/http_error.ts'
 import type { HeaderPairs, PendingData, ResponseHead } from '../wire/message.ts'
 import { toJsonMembers } from '../wire/json_members.ts'
 import type { GuestContext } from './context.ts'
+import { WINDOW } from '../../reach/calls/protocol.ts'
+import { checkChunk } from '../../reach/streams/guest_answer.ts'
+import { sendStream } from './reach.ts'
+import { isStreamed } from './http/response_constructor.ts'
 import { toErrorData } from './errors.ts'
 import { NOTHING } from './http/head.ts'
 import { type FrameHeader, host } from './host.ts'
 import { PLAIN_HEADS, type PlainHead } from './http/plain_head.ts'
 import { LazyResponse, ViewResponse } from './http/response.ts'
+
+const encoder = new TextEncoder()
 
 /** Writes the answer of a response; at once if it can. `limit`: bytes of the body. */
 export function answer(ctx: GuestContext, response: Response, limit: number): void | Promise<void> {
@@ -22,6 +28,9 @@ export function answer(ctx: GuestContext, response: Response, limit: number): vo
   if (!host.sendText(header, LazyResponse.content(response) ?? '', limit)) return answerOver(ctx, limit)
   ctx.answered = true
 }
+
+/** Ends a request whose response has left. */
+const STREAMED = encodeHead({ status: 200, headers: [] })
 
 // Before the snapshot, for programs without a warm-up.
 Object.values(PLAIN_HEADS).forEach(frameOf)
@@ -68,21 +77,84 @@ export function answerControl(answer: object): void {
 
 async function answerReal(ctx: GuestContext, response: Response, limit: number): Promise<void> {
   if (response instanceof ViewResponse) return answerView(ctx, response, limit)
-  const body = response === ctx.streamed ? await readUpTo(response.body!, limit) : await response.bytes()
+  if (!isStreamed(response) || response.body === null) {
+    return answerBytes(ctx, response, await response.bytes(), limit)
+  }
+  if (host.isAlone) return answerBytes(ctx, response, await readUpTo(response.body, limit), limit)
+  return answerStream(ctx, response, limit)
+}
+
+function answerBytes(ctx: GuestContext, response: Response, body: Uint8Array, limit: number): void {
+  const head = headOf(ctx, response)
+  if (ctx.answered) return
+  throwRefused()
+  if (!host.sendBytes(encodeHead(head), body, limit)) return answerOver(ctx, limit)
+  ctx.answered = true
+}
+
+function headOf(ctx: GuestContext, response: Response): ResponseHead {
   const { status, statusText } = response
-  const head: ResponseHead = {
+  if (status < 200) {
+    throw new RangeError(`Cannot answer with status ${status} from an isolated handler: want 200 to 599`)
+  }
+  return {
     status,
     ...(statusText === '' ? {} : { statusText }),
     headers: toPairs(response.headers),
     ...collect(ctx),
   }
-  if (status < 200) {
-    throw new RangeError(`Cannot answer with status ${status} from an isolated handler: want 200 to 599`)
+}
+
+/** Turns of the event loop's microtasks for which a body may take to its next piece, and be no stream yet. */
+const TURNS = 64
+
+/** A body that is soon there goes whole, as others do; of another one the head leaves at once, and then each piece. */
+async function answerStream(ctx: GuestContext, response: Response, limit: number): Promise<void> {
+  const reader = response.body!.getReader()
+  const chunks: Uint8Array[] = []
+  let size = 0
+  let next = reader.read()
+  for (;;) {
+    const read = await within(next)
+    if (read === null) break
+    if (read.done) return answerBytes(ctx, response, joinBytes(chunks), limit)
+    chunks.push(checkChunk(read.value))
+    size += read.value.length
+    next = reader.read()
+    if (size > WINDOW) break
   }
   if (ctx.answered) return
   throwRefused()
-  if (!host.sendBytes(encodeHead(head), body, limit)) return answerOver(ctx, limit)
+  const head = encoder.encode(JSON.stringify(headOf(ctx, response)))
+  const end = await sendStream(head, chunks, startingWith(next, reader))
+  if (ctx.answered) return
+  if (end === 'closed') return answerBytes(ctx, response, joinBytes(chunks).subarray(0, limit), limit)
   ctx.answered = true
+  host.sendBytes(STREAMED, NOTHING, 0)
+}
+
+/** The value of a promise that is settled in a few turns; null for another. */
+async function within<T>(promise: Promise<T>): Promise<T | null> {
+  let settled = false
+  promise.then(() => settled = true, () => settled = true)
+  for (let turn = 0; turn < TURNS && !settled; turn++) await null
+  return settled ? await promise : null
+}
+
+/** A reader whose next piece was asked for already. */
+function startingWith<T>(
+  next: Promise<ReadableStreamReadResult<T>>,
+  reader: ReadableStreamDefaultReader<T>,
+): Pick<ReadableStreamDefaultReader<T>, 'read' | 'cancel'> {
+  let first: typeof next | null = next
+  return {
+    read() {
+      const read = first ?? reader.read()
+      first = null
+      return read
+    },
+    cancel: (reason) => reader.cancel(reason),
+  }
 }
 
 /** The pairs that iterating gives, at a fraction of its cost. */

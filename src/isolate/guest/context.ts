@@ -43,8 +43,6 @@ export class GuestContext extends RequestContext {
   readonly head: GuestHead
   /** `ctx.state` as it came, as JSON; '' when none came. */
   stateText = ''
-  /** The last response that `ctx.send` made of a stream: it may never end. */
-  streamed: Response | null = null
   /** Its frame has been written. */
   answered = false
   readonly #reader = new GuestReader(this)
@@ -140,14 +138,6 @@ class GuestSender extends ResponseSender {
       return super.html(html, init)
     }
     return toLazy(html, PLAIN_HEADS.html)
-  }
-
-  override stream(...args: Parameters<ResponseSender['stream']>): Response {
-    return this.#context.streamed = super.stream(...args)
-  }
-
-  override sse(...args: Parameters<ResponseSender['sse']>): Response {
-    return this.#context.streamed = super.sse(...args)
   }
 }
 

@@ -52,6 +52,7 @@ let discards = false
 const OWN_BYTES = 16 << 20
 
 const coreHost: GuestHost = {
+  isAlone: false,
   load: (path) => import(`file://${path}`),
   // Nothing in there can end it.
   watchExit: () => () => {},

@@ -12,6 +12,8 @@ export type Namespace = Readonly<Record<string, unknown>>
 
 /** The few calls that differ between runtimes. */
 export interface GuestHost {
+  /** Nobody hears messages, and none may be said: a worker process. */
+  readonly isAlone: boolean
   /**
    * Waits for the next frame on fd 0, without leaving the thread, and puts a request into `head`. Gives the header of a control frame, ''
    * for a request, null at the end of input. Throws for what is no frame.

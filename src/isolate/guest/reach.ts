@@ -3,6 +3,7 @@ import type { ReachNames } from '../../reach/calls/protocol.ts'
 import { toEnv } from '../../reach/guest/env.ts'
 import { Exchanges } from '../../reach/guest/exchanges.ts'
 import { fetchBy, refuseFetch } from '../../reach/guest/fetch.ts'
+import { type PieceReader, sendAnswer, type StreamEnd } from '../../reach/streams/guest_answer.ts'
 import { listen, send } from './host_channel.ts'
 
 /** What a program has of it. */
@@ -15,6 +16,15 @@ const exchanges = new Exchanges({
   send: (message) => send(message as Parameters<typeof send>[0]),
   listen,
 })
+
+/** Sends an answer piece by piece, as {@linkcode sendAnswer}. */
+export function sendStream(
+  head: Uint8Array<ArrayBuffer>,
+  first: readonly Uint8Array[],
+  reader: PieceReader,
+): Promise<StreamEnd> {
+  return sendAnswer(exchanges, head, first, reader)
+}
 
 /** A request begins. */
 export function beginReach(isOver: () => boolean): void {

@@ -5,7 +5,7 @@ import type { MachineReset } from './machine_reset.ts'
 /**
  * How a request ended: `answered` with a frame; `timeout`, `cpu`, `memory`, `output` and `calls` over a limit; `exited` and
  * `killed` with status and signal; `stuck` with all threads waiting for ever; `misbehaved` with something that is no frame;
- * `failed` by the host's fault; `called-off` by the signal of its channel.
+ * `failed` by the host's fault; `called-off` by the signal of its channel; `refused` for want of a place, as it began to talk.
  */
 export type OutcomeName =
   | 'answered'
@@ -20,6 +20,7 @@ export type OutcomeName =
   | 'misbehaved'
   | 'failed'
   | 'called-off'
+  | 'refused'
 
 /** A request that is done. Times are microseconds. */
 export interface Completion {
@@ -90,6 +91,8 @@ export interface SubmitOptions {
   readonly weight?: number
   /** The host's side of what the program says; without it a program that says something misbehaves. */
   readonly channel?: HostChannel | undefined
+  /** In place of a channel: makes it when the program says something first. Until then the request counts as one without. */
+  readonly lateChannel?: (() => HostChannel) | undefined
   /** Compare the machine with its snapshot afterwards, byte for byte; a difference is the outcome `failed`. Slow. */
   readonly check?: boolean
 }

@@ -19,10 +19,13 @@ export interface HostMessage {
  */
 export type Say = (message: HostMessage) => boolean
 
+/** Gives the request so many milliseconds from now on, in place of its time. Does nothing once it has ended. */
+export type Extend = (ms: number) => void
+
 /** The host's side of one request. */
 export interface HostChannel {
   /** Called for each message of the program, in their order and never within itself. What it throws ends the request. */
-  hear(message: HostMessage, say: Say): void
+  hear(message: HostMessage, say: Say, extend: Extend): void
   /** The request has ended, however: nothing can be said any more. Called once, unless the request was refused and never began. */
   end(): void
   /** Ends the request: at once where it is parked, else where its machine is next looked at. */

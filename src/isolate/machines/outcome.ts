@@ -1,5 +1,6 @@
 /** How a request can end without an answer of its handler, and what it can be denied before. */
 import { HttpError } from '../../errors/http_error.ts'
+import type { StreamLimitError } from '../../reach/streams/limits.ts'
 import type { Completion } from './completion.ts'
 import type { ProgramOptions } from '../plan/program.ts'
 
@@ -59,6 +60,8 @@ export function outcomeError(options: ProgramOptions, completion: Completion): H
       return fail(502, 'isolation-crash', 'What runs the handler failed')
     case 'called-off':
       return fail(503, 'isolation-called-off', 'The request was called off')
+    case 'refused':
+      return fail(503, 'isolation-queue-full', 'Too many requests talk with the host')
     case 'answered':
       throw new TypeError('Cannot make an error of a request that was answered: want another outcome')
   }
@@ -92,6 +95,11 @@ export function endingOf(options: ProgramOptions, completion: Completion): Endin
 /** The metadata of an event for an answer over `outputBytes`. */
 export function outputEnding({ outputBytes }: ProgramOptions): Ending {
   return { kind: 'crash', reason: 'outputBytes', limit: outputBytes }
+}
+
+/** The metadata of an event for a stream over one of its limits. */
+export function streamEnding({ limit: { name, value } }: StreamLimitError): Ending {
+  return { kind: name === 'streamBytes' ? 'crash' : 'timeout', reason: name, limit: value }
 }
 
 /** What a request was denied: refused system calls, and the rest of its log. */

@@ -51,6 +51,21 @@ export const CLOCK_MAX_US = 1_000_000
 /** Most runs of one warm-up frame. */
 export const WARMUP_RUNS_MAX = 1_000_000
 
+/** Most milliseconds for which a stream of a request's answer, or its WebSocket, may live or be silent: a day. */
+export const STREAM_MS_MAX = 86_400_000
+
+/** Milliseconds of a stream's life, for a request that says no number. */
+export const STREAM_MS_DEFAULT = 600_000
+
+/** Milliseconds for which nothing of a stream may move on, for a request that says no number. */
+export const STREAM_IDLE_MS_DEFAULT = 60_000
+
+/** Most bytes of a stream. */
+export const STREAM_BYTES_MAX = 1_099_511_627_776
+
+/** Bytes of a stream, each way, for a request that says no number. */
+export const STREAM_BYTES_DEFAULT = 67_108_864
+
 /** Arguments in front of the module: no configuration, no lock file, nothing fetched, and no permission unless more is said. */
 export const DENO_ARGUMENTS = [
   'run',

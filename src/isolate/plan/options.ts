@@ -9,6 +9,11 @@ import {
   MAPPINGS_MAX,
   OUTPUT_DEFAULT,
   QUEUE_MAX,
+  STREAM_BYTES_DEFAULT,
+  STREAM_BYTES_MAX,
+  STREAM_IDLE_MS_DEFAULT,
+  STREAM_MS_DEFAULT,
+  STREAM_MS_MAX,
   THREADS_DEFAULT,
   THREADS_MAX,
   WORKERS_MAX,
@@ -45,6 +50,12 @@ export interface IsolateLimits {
   readonly systemCalls?: number | undefined
   /** Bytes written to the console and standard error; the rest is dropped. Default 64 KiB. */
   readonly logBytes?: number | undefined
+  /** Milliseconds that a stream may live behind its head: a response's body that comes piece by piece. Default 600 000. */
+  readonly streamMs?: number | undefined
+  /** Milliseconds for which nothing of a stream may move on, because of the handler or of the client. Default 60 000. */
+  readonly streamIdleMs?: number | undefined
+  /** Bytes of a stream. Default 64 MiB. */
+  readonly streamBytes?: number | undefined
 }
 
 /**
@@ -134,6 +145,9 @@ export const DEFAULT_LIMITS: Readonly<AllSet<IsolateLimits>> = Object.freeze({
   mappings: MAPPINGS_MAX,
   systemCalls: CALLS_DEFAULT,
   logBytes: LOG_DEFAULT,
+  streamMs: STREAM_MS_DEFAULT,
+  streamIdleMs: STREAM_IDLE_MS_DEFAULT,
+  streamBytes: STREAM_BYTES_DEFAULT,
 })
 
 /** Options of a route for which neither it nor the router says others; without `cpuMs` there is no limit. */
@@ -163,6 +177,9 @@ export const LIMIT_RULES: OptionRules<IsolateLimits> = {
   mappings: integer(4096, MAPPINGS_MAX),
   systemCalls: integer(1, 1_000_000_000),
   logBytes: integer(0, 16 << 20),
+  streamMs: integer(1, STREAM_MS_MAX),
+  streamIdleMs: integer(1, STREAM_MS_MAX),
+  streamBytes: integer(1, STREAM_BYTES_MAX),
 }
 
 /** What the router may give for all of its routes. */

@@ -15,6 +15,7 @@ import type { BootedProgram, Machines, MachinesOptions } from '../machines/machi
 import { RUNTIME_FILE } from '../bundle/bundle.ts'
 import { type Program, PROGRAM_FILE } from '../plan/program.ts'
 import { encodeControl } from '../wire/request_frame.ts'
+import { ALONE } from '../wire/message.ts'
 import { HEADER_MAX } from '../wire/wire.ts'
 import { type Exchange, type GuestCommand, GuestProcess } from './guest_process.ts'
 
@@ -192,7 +193,7 @@ class ProcessPool implements Machines {
     const { memoryMb, timeoutMs, ephemeral, limits } = plan.options
     const args = plan.args.slice(0, -1)
     return {
-      args: [...args, `--v8-flags=--max-old-space-size=${memoryMb}`, path],
+      args: [...args, `--v8-flags=--max-old-space-size=${memoryMb}`, path, ALONE],
       env: { ...plan.env, DENO_DIR: join(this.#folder, 'cache') },
       dataBytes: BASE_BYTES + memoryMb * (1 << 20),
       cpuSeconds: ephemeral ? START_SECONDS + Math.ceil(timeoutMs / 1000) : null,

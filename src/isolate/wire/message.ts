@@ -16,6 +16,9 @@
 /** Marks the requests of a warm-up. */
 export const WARMUP_HEADER = 'x-mayfly-warmup'
 
+/** Argument of a guest that no channel leads to. */
+export const ALONE = 'alone'
+
 /** Headers as they came, a name that repeats as more than one pair. */
 export type HeaderPairs = readonly (readonly [name: string, value: string])[]
 

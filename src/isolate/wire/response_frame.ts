@@ -44,6 +44,14 @@ export function decodeResponse(bytes: Uint8Array<ArrayBuffer>, limits: FrameLimi
   return { head: toResponseHead(parse(bytes.subarray(HEAD_BYTES, end))), body }
 }
 
+/** The head of an answer whose body follows piece by piece. Throws as {@link decodeResponse}. */
+export function decodeResponseHead(json: Uint8Array<ArrayBuffer>, most: number): ResponseHead {
+  if (json.length > most) {
+    throw new FrameError('header', json.length, `its header has ${json.length} bytes, wanted at most ${most}`)
+  }
+  return toResponseHead(parse(json))
+}
+
 function isPlainJson(bytes: Uint8Array, end: number): boolean {
   if (end !== HEAD_BYTES + PLAIN_JSON.length) return false
   for (let i = 0; i < PLAIN_JSON.length; i++) {

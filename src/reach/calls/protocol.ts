@@ -14,6 +14,12 @@
  * ["more", bytes]                  ->  so much of it was read
  * ["cancel"]                       ->  nobody waits any longer
  * ```
+ * A response that leaves piece by piece is an exchange too, and the program's last one:
+ * ```text
+ * ["answer"] head   ["piece"] bytes ... ["end"]   ->
+ *                                  <-  ["more", bytes]   so much of it was read
+ *                                  <-  ["cancel"]   nobody reads any longer
+ * ```
  * Either side sends at most {@link WINDOW} bytes of a body ahead of the other's `more`.
  */
 
@@ -28,6 +34,7 @@ export interface Message {
 export type GuestHead =
   | readonly ['call', binding: string, member: string | null]
   | readonly ['fetch', binding: string | null, request: RequestHead]
+  | readonly ['answer']
   | readonly ['piece']
   | readonly ['end']
   | readonly ['more', bytes: number]
@@ -41,6 +48,7 @@ export type HostHead =
   | readonly ['piece']
   | readonly ['end']
   | readonly ['more', bytes: number]
+  | readonly ['cancel']
 
 /** What a program fetches. */
 export interface RequestHead {

@@ -120,6 +120,11 @@ export class Exchanges {
     return this.#ears.has(id)
   }
 
+  /** An exchange is over, and both sides know that. */
+  finish(id: number): void {
+    if (this.#ears.has(id)) this.#over(id)
+  }
+
   /** Calls an exchange off. */
   stop(id: number): void {
     if (!this.#ears.has(id)) return

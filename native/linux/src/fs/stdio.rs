@@ -133,10 +133,16 @@ impl Stdio {
 
     /// Takes what the guest wrote to fd 1.
     pub fn write(&mut self, bytes: &[u8]) -> Written {
-        if self.messages {
+        // An answer's first bytes need not be looked through for messages.
+        let is_answer =
+            self.output.is_empty() && bytes.get(KIND).is_some_and(|kind| *kind != Kind::Message as u8);
+        if self.messages && !is_answer {
             return self.write_beside_messages(bytes);
         }
-        self.write_answer(bytes)
+        match self.write_answer(bytes) {
+            Written::Waiting if !self.said.is_empty() => Written::Said,
+            other => other,
+        }
     }
 
     /// The same where messages may come before the answer: they are set apart.

@@ -83,6 +83,8 @@ pub(crate) enum Reached {
 pub(crate) struct Asks<'a> {
     /// Called when the host is to hear something.
     pub tell: &'a dyn Fn(),
+    /// A channel that opens late opens now: false where there is no place for one more.
+    pub open: &'a dyn Fn() -> bool,
     /// Whether others wait for the worker.
     pub is_wanted: &'a dyn Fn() -> bool,
 }
@@ -213,6 +215,14 @@ impl Instance {
         {
             return Reached::End(Ok(Outcome::CalledOff));
         }
+        if let Some(at) = self
+            .running
+            .channel
+            .as_ref()
+            .and_then(|channel| channel.deadline())
+        {
+            course.deadline = at;
+        }
         if gave_way {
             return self.run_on(Action::Resume, alarm, course, asks);
         }
@@ -237,14 +247,17 @@ impl Instance {
 
     fn run_on(&mut self, action: Action, alarm: &mut Alarm, course: &mut Course, asks: &Asks<'_>) -> Reached {
         let begin = monotonic_ns();
-        let deadlines = Deadlines::with_cpu(course.deadline, course.cpu_left);
+        let mut deadlines = Deadlines::with_cpu(course.deadline, course.cpu_left);
         let mut action = action;
         self.running.stops_at_slices = true;
         let reached = loop {
             let event = self.running.run(action, alarm, deadlines);
-            if !self.pass_on(course, asks) {
-                break Reached::End(Ok(Outcome::OutputOver));
+            if let Err(outcome) = self.pass_on(course, asks) {
+                break Reached::End(Ok(outcome));
             }
+            let channel = self.running.channel.as_ref();
+            let extended = channel.and_then(|channel| channel.deadline()).unwrap_or(0);
+            let is_shut = course.said == 0 && channel.is_some_and(|channel| channel.is_late());
             let wait = match event {
                 Ok(Event::Slice) => {
                     if (asks.is_wanted)() {
@@ -254,7 +267,13 @@ impl Instance {
                     action = Action::Resume;
                     continue;
                 }
-                Ok(Event::Action(_)) if self.running.channel.is_none() => {
+                Ok(Event::Deadline) if extended > monotonic_ns() => {
+                    (course.deadline, deadlines.wall) = (extended, extended);
+                    action = Action::Resume;
+                    continue;
+                }
+                // Nobody will say anything to one whose channel is not open.
+                Ok(Event::Action(_)) if self.running.channel.is_none() || is_shut => {
                     break Reached::End(self.end(event));
                 }
                 Ok(Event::Action(Action::Said)) => {
@@ -283,23 +302,26 @@ impl Instance {
         reached
     }
 
-    /// Passes on to the host what the request said; false when that is over the bounds.
-    fn pass_on(&mut self, course: &mut Course, asks: &Asks<'_>) -> bool {
+    /// Passes on to the host what the request said; how it ends where that is over the bounds.
+    fn pass_on(&mut self, course: &mut Course, asks: &Asks<'_>) -> Result<(), Outcome> {
         let Some(channel) = &self.running.channel else {
-            return true;
+            return Ok(());
         };
         let said = self.running.kernel.take_said();
         if said.is_empty() {
-            return true;
+            return Ok(());
+        }
+        if course.said == 0 && channel.is_late() && !(asks.open)() {
+            return Err(Outcome::Refused);
         }
         let Some((first, count)) = channel.put(said) else {
-            return false;
+            return Err(Outcome::OutputOver);
         };
         course.said += u64::from(count);
         if first {
             (asks.tell)();
         }
-        true
+        Ok(())
     }
 
     fn outcome(&mut self, action: Action) -> Outcome {

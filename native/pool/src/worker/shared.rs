@@ -34,7 +34,10 @@ impl Numbered for Timed {
     }
 
     fn has_channel(&self) -> bool {
-        self.job.channel.is_some()
+        self.job
+            .channel
+            .as_ref()
+            .is_some_and(|channel| !channel.is_late())
     }
 }
 

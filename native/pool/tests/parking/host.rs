@@ -36,6 +36,8 @@ pub struct Host {
     /// Hear what requests say.
     pub listens: bool,
     pub timeout: u64,
+    /// Channels open with the first message.
+    pub late: bool,
     next: u64,
     under_way: BTreeMap<u64, UnderWay>,
     channels: BTreeMap<u64, Arc<Channel>>,
@@ -92,6 +94,7 @@ impl Host {
             check: true,
             listens: true,
             timeout: PATIENCE,
+            late: false,
             next: 0,
             under_way: BTreeMap::new(),
             channels: BTreeMap::new(),
@@ -102,7 +105,12 @@ impl Host {
 
     pub fn try_submit(&mut self, what: &str) -> Result<u64, Refused> {
         self.next += 1;
-        let (id, channel) = (self.next, Arc::<Channel>::default());
+        let channel = if self.late {
+            Channel::late()
+        } else {
+            Channel::default()
+        };
+        let (id, channel) = (self.next, Arc::new(channel));
         let job = Job {
             id,
             program: self.program.clone(),
@@ -144,6 +152,11 @@ impl Host {
         self.pool.say(id, &self.channels[&id], &message(bytes))
     }
 
+    /// Gives a request so much time from now on.
+    pub fn extend(&self, id: u64, time: Duration) {
+        self.channels[&id].extend(time);
+    }
+
     pub fn call_off(&self, id: u64) {
         self.pool.call_off(id, &self.channels[&id]);
     }
@@ -151,6 +164,11 @@ impl Host {
     /// Numbers of the requests that are not done.
     pub fn under_way(&self) -> impl DoubleEndedIterator<Item = u64> {
         self.under_way.keys().copied().collect::<Vec<_>>().into_iter()
+    }
+
+    pub fn is_under_way(&mut self, id: u64) -> bool {
+        self.step();
+        self.under_way.contains_key(&id)
     }
 
     pub fn until(&mut self, id: u64) -> Completion {

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use host::{Host, Reply, program};
 use mayfly_pool::{Outcome, Parking, Refused};
-use support::text;
+use support::{SECOND, text};
 
 #[test]
 fn a_request_is_parked_for_each_answer_and_its_machine_is_clean_afterwards() {
@@ -147,4 +147,57 @@ fn requests_with_a_channel_are_bounded_for_each_program_and_in_all() {
     let again = host.submit("wait 1", Reply::After(Duration::ZERO));
     assert_eq!(text(&host.until(again).outcome), "1 1");
     assert_eq!(host.pool.stats().refused, 2);
+}
+
+#[test]
+fn a_channel_that_opens_late_counts_from_the_first_message_on() {
+    let Some(program) = program() else { return };
+    let mut host = Host::new(&program, 1);
+    host.late = true;
+    host.pool.limit_parking(Parking { each: 2, all: 100 });
+    // One that says nothing needs no place, and is not parked.
+    for _ in 0..5 {
+        assert_eq!(text(&host.ask("count", Reply::Never).outcome), "1");
+    }
+    assert_eq!(host.ask("deadlock", Reply::Never).outcome, Outcome::Stuck);
+    let ids = [(); 2].map(|()| host.submit("wait 1", Reply::ByHand));
+    host.until_parked(2);
+    let third = host.ask("wait 1", Reply::Never);
+    assert_eq!((third.outcome, third.stats.said), (Outcome::Refused, 0));
+    assert_eq!(text(&host.ask("count", Reply::Never).outcome), "1");
+    for id in ids {
+        assert!(host.say(id, 0));
+        assert_eq!(text(&host.until(id).outcome), "1 0");
+    }
+    assert_eq!(
+        text(&host.ask("wait 1", Reply::After(Duration::ZERO)).outcome),
+        "1 1"
+    );
+    assert_eq!(host.pool.parked(), 0);
+}
+
+#[test]
+fn a_request_goes_on_for_as_long_as_it_was_given_since() {
+    let Some(program) = program() else { return };
+    let mut host = Host::new(&program, 1);
+    host.timeout = 2 * SECOND;
+    for (late, what) in [(true, "wait 1"), (false, "spin")] {
+        host.late = late;
+        let id = host.submit(what, Reply::ByHand);
+        host.extend(id, Duration::from_secs(100));
+        std::thread::sleep(Duration::from_millis(2200));
+        assert!(host.is_under_way(id), "{what}");
+        host.extend(id, Duration::ZERO);
+        // Parked, it meets its deadline where it goes on.
+        let hears = host.say(id, 0);
+        assert!(hears, "{what}");
+        if what == "spin" {
+            host.call_off(id);
+        }
+        let outcome = host.until(id).outcome;
+        assert!(
+            matches!(outcome, Outcome::Timeout | Outcome::CalledOff),
+            "{what}: {outcome}"
+        );
+    }
 }

@@ -11,6 +11,7 @@ import { randomWord } from '../random.ts'
 import { installRealmRandom } from '../realms.ts'
 import { createRequire } from '../modules.ts'
 import { watchTimers } from '../timers.ts'
+import { ALONE } from '../../wire/message.ts'
 
 // Kept here: the first is fd 1, and `Deno.stdout` leads to fd 2 afterwards.
 const { stdout, stdin, stderr } = Deno
@@ -23,6 +24,7 @@ export default [Readable, HttpError]
 `
 
 const denoHost: GuestHost = {
+  isAlone: Deno.args.includes(ALONE),
   ...createFrames({
     read: (into) => stdin.readSync(into),
     readLater: (into) => stdin.read(into),

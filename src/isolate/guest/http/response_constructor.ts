@@ -3,6 +3,14 @@ import { toFormBlob } from './form_body.ts'
 import { PLAIN_HEADS, toPlainHead } from './plain_head.ts'
 import { LazyResponse, NativeResponse } from './response.ts'
 
+/** Responses whose bodies come piece by piece, and may never end. */
+const streamed = new WeakSet<Response>()
+
+/** Whether the body of a response comes piece by piece. */
+export function isStreamed(response: Response): boolean {
+  return streamed.has(response)
+}
+
 /**
  * Takes the place of `Response`. Most handlers make one of a text, and nobody looks at it again: a real one costs more than a small
  * handler does, to make and to read. Where a real one would throw, or a class inherits, it is made.
@@ -27,6 +35,18 @@ export function installLazyResponse(): void {
   )
   define(NativeResponse.prototype, 'constructor', constructor)
   define(globalThis, 'Response', constructor)
+  const { clone } = NativeResponse.prototype
+  define(
+    NativeResponse.prototype,
+    'clone',
+    {
+      clone(this: Response): Response {
+        const copy = clone.call(this)
+        if (streamed.has(this)) streamed.add(copy)
+        return copy
+      },
+    }.clone,
+  )
   installStreaming()
 }
 
@@ -40,7 +60,14 @@ const constructor = function Response(this: unknown, body?: unknown, init?: unkn
     if (head !== null) return new LazyResponse(isText ? body : null, head)
   }
   const args = body instanceof Object ? [toFormBlob(body), init] : arguments
-  return Reflect.construct(NativeResponse, args, new.target)
+  const response = Reflect.construct(NativeResponse, args, new.target)
+  if (isStream(body)) streamed.add(response)
+  return response
+}
+
+function isStream(body: unknown): boolean {
+  return typeof body === 'object' && body !== null &&
+    (body instanceof ReadableStream || Symbol.asyncIterator in body)
 }
 
 function readHead(isText: boolean, init: unknown): ReturnType<typeof toPlainHead> {

@@ -1,0 +1,64 @@
+/** A response whose body leaves its machine piece by piece. This side runs inside, in every runtime. */
+import { Credit } from '../calls/pieces.ts'
+import { PIECE } from '../calls/protocol.ts'
+import type { Exchanges } from '../guest/exchanges.ts'
+
+/** What a body is read by. */
+export type PieceReader = Pick<ReadableStreamDefaultReader<Uint8Array>, 'read' | 'cancel'>
+
+/** How a stream ended: all of it was sent, the client has gone, or nobody hears this request (a warm-up). */
+export type StreamEnd = 'sent' | 'cancelled' | 'closed'
+
+/**
+ * Sends the head of an answer, as JSON, and then what `reader` gives, never more ahead of the client than a window. Rejects with what the
+ * body throws; the host learns of that by the request's own answer.
+ */
+export async function sendAnswer(
+  exchanges: Exchanges,
+  head: Uint8Array<ArrayBuffer>,
+  first: readonly Uint8Array[],
+  reader: PieceReader,
+): Promise<StreamEnd> {
+  const id = await exchanges.start()
+  const credit = new Credit()
+  const over = Promise.withResolvers<StreamEnd>()
+  exchanges.send(id, ['answer'], head, (told) => {
+    if (told[0] === 'more') {
+      credit.add(told[1])
+      return false
+    }
+    over.resolve(told[0] === 'cancel' ? 'cancelled' : 'closed')
+    return true
+  })
+  const send = async (chunk: Uint8Array): Promise<void> => {
+    for (let at = 0; at < chunk.length && exchanges.has(id); at += PIECE) {
+      const piece = chunk.slice(at, at + PIECE)
+      await credit.take(piece.length)
+      if (exchanges.has(id)) exchanges.send(id, ['piece'], piece as Uint8Array<ArrayBuffer>)
+    }
+  }
+  const sendAll = async (): Promise<StreamEnd> => {
+    for (const chunk of first) await send(chunk)
+    for (;;) {
+      const { value, done } = await reader.read()
+      if (done) break
+      await send(checkChunk(value))
+    }
+    if (exchanges.has(id)) exchanges.send(id, ['end'])
+    return 'sent'
+  }
+  try {
+    const end = await Promise.race([sendAll(), over.promise])
+    if (end !== 'sent') await reader.cancel(new DOMException('The client has gone', 'AbortError'))
+    return end
+  } finally {
+    exchanges.finish(id)
+  }
+}
+
+/** What a body gives. Throws `TypeError` for what is no piece of one. */
+export function checkChunk(chunk: unknown): Uint8Array {
+  if (chunk instanceof Uint8Array) return chunk
+  const what = chunk === null ? 'null' : typeof chunk
+  throw new TypeError(`Cannot send a response: its body gave ${what}, want a Uint8Array`)
+}

@@ -1,0 +1,56 @@
+/** The answer to a request of a program: whole behind its run, or from the head on, while the body comes piece by piece. */
+import { Conversation } from '../reach/calls/conversation.ts'
+import type { AnswerStream } from '../reach/streams/answer_stream.ts'
+import { RequestChannel } from '../reach/streams/request_channel.ts'
+import { takeBroken, takeHead, takeResponse } from './answer.ts'
+import type { ResolvedLimits } from './limits.ts'
+import type { Done, Talk } from './runs.ts'
+
+export class FetchAnswer {
+  readonly #limits: ResolvedLimits
+  readonly #answer = Promise.withResolvers<Response>()
+  #channel: RequestChannel | null = null
+
+  constructor(limits: ResolvedLimits) {
+    this.#limits = limits
+  }
+
+  /** What the response is a stream of; null for one that comes whole. */
+  get stream(): AnswerStream | null {
+    return this.#channel?.stream ?? null
+  }
+
+  /** The host's side of a run: with a conversation from the beginning, else where the program says something. */
+  talk(conversation: Conversation | undefined): Talk {
+    this.#channel = null
+    const open = () =>
+      this.#channel = new RequestChannel({
+        conversation: conversation ?? null,
+        limits: this.#limits.options.limits,
+        begin: (head, { body }) => this.#answer.resolve(takeHead(head, body)),
+      })
+    return conversation === undefined ? { lateChannel: open } : { channel: open() }
+  }
+
+  /** The response, or what `run` rejects with. Its stream ends with the run. `whole` sees one that is none before it is given. */
+  of(run: Promise<Done>, whole: (response: Response, done: Done) => void = () => {}): Promise<Response> {
+    const { promise, resolve, reject } = this.#answer
+    run.then((done) => {
+      const { completion, remains } = done
+      const limits = this.#limits
+      const { stream } = this
+      if (stream === null) {
+        const response = takeResponse(limits, completion, remains)
+        whole(response, done)
+        return resolve(response)
+      }
+      stream.over((failure) => {
+        const error = takeBroken(limits, completion, remains, failure)
+        // Where its head was none.
+        reject(error)
+        return error
+      })
+    }).catch(reject)
+    return promise
+  }
+}

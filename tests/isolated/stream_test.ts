@@ -1,0 +1,124 @@
+/** Responses of isolated handlers whose bodies come piece by piece, in real machines and over real sockets. */
+import { assert, assertEquals, assertRejects, assertStringIncludes } from '@std/assert'
+import { inEachRuntime, openSite, type Suite } from './fixture.ts'
+
+inEachRuntime((runtime) => openSite('streams', { isolate: { vms: 1, runtime } }), suite)
+
+function suite({ runtime, test, site }: Suite): void {
+  const open = (query: string) => site.router.fetch(new Request(`http://localhost/do?what=${query}`))
+  const events = (kind: string) =>
+    site.events.filter((event) => event.kind === kind).map(({ metadata }) => metadata)
+
+  test('a body that is there at once goes whole, in as many exits as a text', async () => {
+    const exitsOf = async (query: string, status: number, text: string) => {
+      const told = () => events('isolate:complete') as { exits: number }[]
+      site.events.length = 0
+      // A reset that ended behind its answer is told with a later one, and the first requests meet code that is not compiled.
+      for (let round = 0; round < 100 && told().length < 8; round++) {
+        const response = await open(query)
+        assertEquals([response.status, await response.text()], [status, text])
+      }
+      return Math.min(...told().slice(2).map(({ exits }) => exits))
+    }
+    const plain = await exitsOf('plain', 200, 'plain')
+    assertEquals(await exitsOf('pieces&n=3', 203, '0;1;2;'), plain)
+    assertEquals((await open('pieces')).headers.get('x-own'), 'yes')
+  })
+
+  test('pieces come as they are made, the head before them, and the machine is clean behind them', async () => {
+    const response = await open('ticks&n=3&ms=30')
+    assertEquals(response.status, 200)
+    const begin = performance.now()
+    assertEquals(await response.text(), 'tick 3;tick 2;tick 1;')
+    // Timers run in real time once the head has left.
+    assert(performance.now() - begin > 50)
+    assertEquals(await (await open('count')).text(), await (await open('count')).text())
+    assertEquals(await (await open('clone&n=2')).text(), 'tick 2;tick 1;')
+  })
+
+  test('server-sent events arrive, each in its order', async () => {
+    const response = await open('sse&n=20&ms=2')
+    assertEquals(response.headers.get('content-type'), 'text/event-stream')
+    const ids = (await response.text()).split('\n\n').filter(Boolean).map((event) =>
+      /id: (\d+)/.exec(event)![1]
+    )
+    assertEquals(ids, Array.from({ length: 20 }, (_, i) => `${i}`))
+  })
+
+  test('a large body comes whole, by a window at a time', async () => {
+    const response = await open('generator&n=300')
+    const bytes = await response.bytes()
+    assertEquals(bytes.length, 3_000_000)
+  })
+
+  test('many streams are under way on one worker, and others are served beside them', async () => {
+    const streams = await Promise.all(Array.from({ length: 20 }, () => open('ticks&n=5&ms=20')))
+    assertEquals(await (await open('plain')).text(), 'plain')
+    const texts = await Promise.all(streams.map((response) => response.text()))
+    assertEquals(new Set(texts), new Set(['tick 5;tick 4;tick 3;tick 2;tick 1;']))
+  })
+
+  test('what a body throws breaks the transfer, and so does a piece that is none', async () => {
+    const response = await open('throws&n=2')
+    const error = await assertRejects(() => response.text())
+    assertStringIncludes(String(error), 'the body broke')
+    assertEquals((await open('text')).status, 500)
+    assertEquals(await (await open('plain')).text(), 'plain')
+  })
+
+  test('a stream ends at each of its limits, which are named', async () => {
+    site.events.length = 0
+    await assertRejects(async () => (await open('silent')).text(), Error, 'streamIdleMs, 2000 ms')
+    await assertRejects(
+      async () => (await open('generator&n=100000')).text(),
+      Error,
+      'streamBytes, 4000000 bytes',
+    )
+    await assertRejects(async () => (await open('ticks&n=100000&ms=50')).text(), Error, 'streamMs, 8000 ms')
+    await until(() => events('isolate:timeout').length === 2 && events('isolate:crash').length === 1)
+    assertEquals(
+      (events('isolate:timeout') as { reason: string; limit: number }[]).map((
+        { reason, limit },
+      ) => [reason, limit]),
+      [['streamIdleMs', 2000], ['streamMs', 8000]],
+    )
+    assertEquals((events('isolate:crash') as { reason: string }[])[0]!.reason, 'streamBytes')
+    assertEquals(await (await open('plain')).text(), 'plain')
+  })
+
+  test('a program that works or ends behind the head breaks its own stream alone', async () => {
+    await assertRejects(async () => (await open('spins')).text(), Error, 'streamIdleMs')
+    if (runtime === 'deno') await assertRejects(async () => (await open('exits')).text(), Error, 'status 3')
+    assertEquals(await (await open('plain')).text(), 'plain')
+  })
+
+  test('who goes away frees the machine, at every point', async () => {
+    for (const query of ['ticks&n=100000&ms=5', 'silent', 'generator&n=100000', 'sse&n=1000', 'spins']) {
+      for (const pieces of [0, 1, 3]) {
+        const response = await open(query)
+        const reader = response.body!.getReader()
+        const wanted = query === 'silent' || query === 'spins' ? Math.min(1, pieces) : pieces
+        for (let i = 0; i < wanted; i++) assert(!(await reader.read()).done)
+        await reader.cancel()
+        assertEquals(await (await open('plain')).text(), 'plain')
+      }
+    }
+    await until(() => events('isolate:lost').length === 0)
+  })
+
+  test('one that nobody reads holds a window, and ends', async () => {
+    site.events.length = 0
+    const response = await open('generator&n=100000')
+    await until(() => events('isolate:timeout').length === 1)
+    assertEquals((events('isolate:timeout') as { reason: string }[])[0]!.reason, 'streamIdleMs')
+    await response.body!.cancel().catch(() => {})
+  })
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  const end = performance.now() + 60_000
+  while (!holds()) {
+    if (performance.now() > end) throw new Error('it does not come')
+    await new Promise((done) => setTimeout(done, 5))
+  }
+}
