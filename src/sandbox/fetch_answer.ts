@@ -1,5 +1,5 @@
 /** The answer to a request of a program: whole behind its run, or from the head on, while the body comes piece by piece. */
-import { Conversation } from '../reach/calls/conversation.ts'
+import type { Conversation } from '../reach/calls/conversation.ts'
 import type { AnswerStream } from '../reach/streams/answer_stream.ts'
 import { RequestChannel } from '../reach/streams/request_channel.ts'
 import { takeBroken, takeHead, takeResponse } from './answer.ts'
