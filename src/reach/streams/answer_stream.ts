@@ -1,8 +1,7 @@
 /** The body of a response that leaves its machine piece by piece, as the host has it. What comes may be anybody's. */
-import type { Extend, HostMessage, Say } from '../../isolate/machines/host_channel.ts'
 import { Inbox } from '../calls/pieces.ts'
-import { WINDOW } from '../calls/protocol.ts'
-import { StreamClock, StreamLimitError, type StreamLimits } from './limits.ts'
+import { type Message, WINDOW } from '../calls/protocol.ts'
+import { type Extend, type Say, StreamClock, StreamLimitError, type StreamLimits } from './limits.ts'
 
 /** Milliseconds that a program has to end behind its stream, or when nobody reads that any longer. */
 export const END_MS = 1000
@@ -72,7 +71,7 @@ export class AnswerStream {
   }
 
   /** Takes a message of its exchange. */
-  hear({ head, body }: HostMessage): void {
+  hear({ head, body }: Message): void {
     if (this.#state !== 'open') return
     const verb = decoder.decode(head.subarray(0, 16))
     if (verb === '["end"]') {

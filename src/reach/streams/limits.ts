@@ -1,5 +1,13 @@
 /** What a stream of a request may take: the body of its answer that comes piece by piece, or its WebSocket. */
 
+import type { Message } from '../calls/protocol.ts'
+
+/** Says a message; false when the request has ended, or does not hear for now. */
+export type Say = (message: Message) => boolean
+
+/** Gives the request so many milliseconds from now on. */
+export type Extend = (ms: number) => void
+
 export interface StreamLimits {
   /** Milliseconds that it may live. */
   readonly streamMs: number

@@ -1,8 +1,8 @@
 /** The host's side of one request: what its program asks, and the stream that it answers with. */
-import type { Extend, HostChannel, HostMessage, Say } from '../../isolate/machines/host_channel.ts'
 import type { Conversation } from '../calls/conversation.ts'
+import type { Message } from '../calls/protocol.ts'
 import { AnswerStream } from './answer_stream.ts'
-import type { StreamLimits } from './limits.ts'
+import type { Extend, Say, StreamLimits } from './limits.ts'
 
 export interface RequestChannelOptions {
   /** What the program may ask; null: nothing. */
@@ -18,7 +18,7 @@ export interface RequestChannelOptions {
 
 const ANSWER = new TextEncoder().encode('["answer"]')
 
-export class RequestChannel implements HostChannel {
+export class RequestChannel {
   readonly #options: RequestChannelOptions
   readonly #off = new AbortController()
   #stream: AnswerStream | null = null
@@ -36,7 +36,7 @@ export class RequestChannel implements HostChannel {
     return this.#stream
   }
 
-  hear(message: HostMessage, say: Say, extend: Extend): void {
+  hear(message: Message, say: Say, extend: Extend): void {
     const { conversation, limits, begin, broke, open } = this.#options
     if (message.id === this.#stream?.id) return this.#stream.hear(message)
     if (this.#stream !== null || !isAnswer(message.head)) return conversation?.hear(message, say)
