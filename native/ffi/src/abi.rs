@@ -162,6 +162,27 @@ pub unsafe fn bytes_out(bytes: &[u8], pointer: *mut u8, capacity: u32) -> Answer
     Ok(count(bytes.len()))
 }
 
+/// How many records there is room for, at least one.
+pub fn records_room<T>(records: *mut T, capacity: u32) -> Result<usize, Fault> {
+    if records.is_null() || capacity == 0 {
+        let text = format!("ask for what is done: room for {capacity} at {records:?}, want room");
+        return Err(fault(Status::BadArgument, text));
+    }
+    Ok(capacity as usize)
+}
+
+/// Copies the records, and tells how many there are.
+///
+/// # Safety
+/// `records` has room for all of `done`.
+pub unsafe fn records_out<T: Copy>(done: &[T], records: *mut T) -> Answer {
+    for (i, record) in done.iter().enumerate() {
+        // SAFETY: the caller's promise; alignment is not needed.
+        unsafe { records.add(i).write_unaligned(*record) };
+    }
+    Ok(count(done.len()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

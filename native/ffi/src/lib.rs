@@ -30,7 +30,7 @@ use std::time::Duration;
 use mayfly_pool::{Parking, Scheduling, WarmupRequest, choose_scheduling, time_request};
 use mayfly_wire::{HEAD_BYTES, MESSAGE_LIMITS};
 
-use abi::{Fault, Status, bytes_in, bytes_out, count, exports, fault};
+use abi::{Fault, Status, bytes_in, bytes_out, count, exports, fault, records_out, records_room};
 use layout::{CHECK, Completion, FLOW_SHIFT, KEEP, LATE, Part, Pointers, Reset, WEIGHT_SHIFT};
 use members::Member;
 use pool::{Request, Sizes};
@@ -340,7 +340,7 @@ exports! {
         answer: *mut u8,
         capacity: u32,
     ) {
-        room_for(completion, 1)?;
+        records_room(completion, 1)?;
         // SAFETY: the caller's promise.
         let frame = unsafe { bytes_in(frame, length)? };
         let request = request(program, frame, timeout_us, flags)?;
@@ -349,7 +349,7 @@ exports! {
         let (done, response) = told.unwrap_or((Completion::NONE, Vec::new()));
         // SAFETY: there is room for one, and the caller's promise holds for `answer`.
         unsafe {
-            hand_out(&[done], completion)?;
+            records_out(&[done], completion)?;
             bytes_out(&response, answer, capacity)?;
         }
         Ok(ticket)
@@ -358,10 +358,10 @@ exports! {
     /// Waits for requests that are done, or that said something (the outcome is `said` then), and gives their number: 0 when time is over, or when the pool was stopped and has
     /// none left. One call at a time. Blocks.
     fn mayfly_wait(pool: i32, completions: *mut Completion, capacity: u32, timeout_us: u32) {
-        let room = room_for(completions, capacity)?;
+        let room = records_room(completions, capacity)?;
         let done = POOLS.get(pool)?.wait(room, Duration::from_micros(timeout_us.into()))?;
         // SAFETY: `wait` gives at most as many as there is room for.
-        unsafe { hand_out(&done, completions) }
+        unsafe { records_out(&done, completions) }
     }
 
     /// Copies a part of what a request left, once it is done.
@@ -383,10 +383,10 @@ exports! {
     /// Resets that ended since the last call, of requests that were done before; gives their number. Never blocks. After a
     /// `mayfly_wait` that gave 0 because the pool was stopped, all have ended.
     fn mayfly_resets(pool: i32, resets: *mut Reset, capacity: u32) {
-        let room = room_for(resets, capacity)?;
+        let room = records_room(resets, capacity)?;
         let ended = POOLS.get(pool)?.resets(room)?;
         // SAFETY: `resets` gives at most as many as there is room for.
-        unsafe { hand_out(&ended, resets) }
+        unsafe { records_out(&ended, resets) }
     }
 }
 
@@ -413,24 +413,6 @@ fn request(program: i32, frame: &[u8], timeout_us: u32, flags: u32) -> Result<Re
         check: flags & CHECK != 0,
         late: flags & LATE != 0,
     })
-}
-
-fn room_for<T>(records: *mut T, capacity: u32) -> Result<usize, Fault> {
-    if records.is_null() || capacity == 0 {
-        let text = format!("ask for what is done: room for {capacity} at {records:?}, want room");
-        return Err(fault(Status::BadArgument, text));
-    }
-    Ok(capacity as usize)
-}
-
-/// # Safety
-/// `records` has room for all of `done`.
-unsafe fn hand_out<T: Copy>(done: &[T], records: *mut T) -> Result<i32, Fault> {
-    for (i, record) in done.iter().enumerate() {
-        // SAFETY: the caller's promise; alignment is not needed.
-        unsafe { records.add(i).write_unaligned(*record) };
-    }
-    Ok(count(done.len()))
 }
 
 #[cfg(test)]
