@@ -92,7 +92,7 @@ const MADE: Record<string, (ctx: Context, n: number, ms: number) => Response | P
     new Response(
       new ReadableStream({
         start(controller) {
-          controller.enqueue('no bytes')
+          controller.enqueue('no bytes' as unknown as Uint8Array)
           controller.close()
         },
       }),
