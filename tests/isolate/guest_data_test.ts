@@ -84,11 +84,7 @@ Deno.test('large bodies pass whole, and an answer over the limit is an error', a
       export async function POST(ctx) { return ctx.send.custom(await ctx.get.bytes()) }
       export async function PUT(ctx) { return ctx.send.text(await ctx.get.text()) }
       export async function PATCH(ctx) { return new Response((await ctx.get.request().blob()).stream()) }
-      export function GET(ctx) { return ctx.send.text('é'.repeat(Number(ctx.get.query('n')))) }
-      let ended = 0
-      function* endless() { try { for (;;) yield 'x'.repeat(1000) } finally { ended++ } }
-      export function DELETE(ctx) { return ctx.send.stream(endless()) }
-      export function OPTIONS(ctx) { return ctx.send.json(ended) }`,
+      export function GET(ctx) { return ctx.send.text('é'.repeat(Number(ctx.get.query('n')))) }`,
   }
   await withGuest(files, async (guest) => {
     const letters = 'añ漢😀'.repeat(20_000)
@@ -105,9 +101,6 @@ Deno.test('large bodies pass whole, and an answer over the limit is an error', a
     }
     const twice = await ask(guest, { method: 'POST', body: new Uint8Array(300_001) })
     assertEquals(twice.head.error?.http?.type, 'isolation-output')
-    const endless = await ask(guest, { method: 'DELETE' })
-    assertEquals(endless.head.error?.http?.type, 'isolation-output')
-    assertEquals((await ask(guest, { method: 'OPTIONS' })).text, '1')
     assertEquals((await ask(guest, { path: '/?n=3' })).text, 'ééé')
   })
 })

@@ -3,7 +3,7 @@ import type { ReachNames } from '../../reach/calls/protocol.ts'
 import { toEnv } from '../../reach/guest/env.ts'
 import { Exchanges } from '../../reach/guest/exchanges.ts'
 import { fetchBy, refuseFetch } from '../../reach/guest/fetch.ts'
-import { type PieceReader, sendAnswer, type StreamEnd } from '../../reach/streams/guest_answer.ts'
+import { type PieceReader, sendAnswer, type StreamEnd } from '../../reach/guest/answer.ts'
 import { listen, send } from './host_channel.ts'
 
 /** What a program has of it. */

@@ -1,7 +1,7 @@
 /** A response whose body leaves its machine piece by piece. This side runs inside, in every runtime. */
 import { Credit } from '../calls/pieces.ts'
 import { PIECE } from '../calls/protocol.ts'
-import type { Exchanges } from '../guest/exchanges.ts'
+import type { Exchanges } from './exchanges.ts'
 
 /** What a body is read by. */
 export type PieceReader = Pick<ReadableStreamDefaultReader<Uint8Array>, 'read' | 'cancel'>
