@@ -8,16 +8,16 @@ function suite(runtime: Runtime): void {
   const test = testIn(runtime)
 
   test('each route has its own time, or that of the router', async () => {
-    const site = openSite('limits', { isolate: { runtime, vms: 1, timeoutMs: 1200 } })
+    const site = openSite('limits', { isolate: { runtime, vms: 1, timeoutMs: 2500 } })
     try {
       for (const path of ['/quick', '/slow', '/default']) {
         assertEquals((await site.ask(`${path}?ms=0`)).status, 200, path)
       }
-      // Their times are 400 ms, 3000 ms and the router's.
-      assertEquals((await site.ask('/quick?ms=500')).status, 504)
-      assertEquals((await site.ask('/default?ms=500')).status, 200)
-      assertEquals((await site.ask('/default?ms=1500')).status, 504)
-      assertEquals((await site.ask('/slow?ms=1500')).status, 200)
+      // Their times are 1000 ms, 5000 ms and the router's.
+      assertEquals((await site.ask('/quick?ms=1200')).status, 504)
+      assertEquals((await site.ask('/default?ms=1200')).status, 200)
+      assertEquals((await site.ask('/default?ms=2700')).status, 504)
+      assertEquals((await site.ask('/slow?ms=2700')).status, 200)
       const told = site.events.filter(({ kind }) => kind === 'isolate:timeout')
       assertEquals(told.length, 2)
       const boots = site.events.filter(({ kind }) => kind === 'isolate:boot' || kind === 'isolate:ready')

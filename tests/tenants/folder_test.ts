@@ -141,7 +141,7 @@ testIsolated(
       `Cannot read ${join(site.dir, 'nojson', 'tenant.json')}: it is no JSON`,
     )
     assertStringIncludes(errors.group!, "group is 'gold', want one of the groups that there are: free")
-    assertStringIncludes(errors.empty!, 'there is no main.ts, main.js, main.mts, main.mjs in ')
+    assertStringIncludes(errors.empty!, 'there is no main.ts, main.js, main.mts, main.mjs, main in ')
     assertStringIncludes(errors.thief!, 'another one has it')
     assertEquals(errors.good, undefined)
   },

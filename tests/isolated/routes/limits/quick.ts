@@ -1,6 +1,6 @@
 import type { Context } from '@mayfly/mayfly'
 
-export const isolated = { timeoutMs: 400, warmup: 5 }
+export const isolated = { timeoutMs: 1000, warmup: 5 }
 
 /** Works for `?ms=`. */
 export function GET(ctx: Context): Response {

@@ -1,6 +1,6 @@
 import type { Context } from '@mayfly/mayfly'
 
-export const isolated = { timeoutMs: 3000, warmup: 5 }
+export const isolated = { timeoutMs: 5000, warmup: 5 }
 
 /** Works for `?ms=`. */
 export function GET(ctx: Context): Response {
