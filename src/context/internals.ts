@@ -7,7 +7,7 @@ import type { Context } from './types.ts'
 export type { SessionSlot } from './state.ts'
 
 /** The state behind a context. Throws `TypeError` for a look-alike. */
-export function stateOf(ctx: Context): RequestState {
+export function stateOf(ctx: Context | RequestState): RequestState {
   if (ctx instanceof RequestState) return ctx
   throw new TypeError(
     'Cannot reach behind the context: it was not made by Mayfly, want the one that the handler got',
@@ -21,7 +21,7 @@ export function wantsEvent(ctx: Context, kind: LifecycleKind): boolean {
 
 /** Emits an event of this request's router. */
 export function emitEvent<K extends LifecycleKind>(
-  ctx: Context,
+  ctx: Context | RequestState,
   kind: K,
   metadata: LifecycleEventMap[K],
 ): void {
@@ -49,7 +49,7 @@ export function nameRequest(ctx: Context, id: string): void {
 }
 
 /** Closes the socket with 1001 at shutdown; it is forgotten when it closes by itself. */
-export function trackSocket(ctx: Context, socket: WebSocket): void {
+export function trackSocket(ctx: Context | RequestState, socket: WebSocket): void {
   const { sockets } = stateOf(ctx).host
   sockets.add(socket)
   socket.addEventListener('close', () => sockets.delete(socket))

@@ -6,14 +6,17 @@
  *                            |-- channel: head, then each piece of its body -> Response, whose end is the request's
  * ```
  */
+import { emitEvent, trackSocket } from '../context/internals.ts'
 import type { RequestState } from '../context/state.ts'
 import type { Awaitable } from '../context/types.ts'
+import { isOriginAllowed } from '../context/websocket_handshake.ts'
 import { HttpError } from '../errors/http_error.ts'
 import { toPrintable } from '../errors/printable.ts'
 import type { Conversation } from '../reach/calls/conversation.ts'
 import type { AnswerStream } from '../reach/streams/answer_stream.ts'
 import { StreamLimitError } from '../reach/streams/limits.ts'
-import { RequestChannel } from '../reach/streams/request_channel.ts'
+import { RequestChannel, type RequestStream } from '../reach/streams/request_channel.ts'
+import { UpgradeError, upgradeRequest } from '../reach/streams/upgrade.ts'
 import type { Admission, Refusals } from './answer/admission.ts'
 import { toResponse, toStreamed } from './answer/answer_to_context.ts'
 import { toGuestFrame } from './answer/context_to_guest.ts'
@@ -72,6 +75,7 @@ function ask(
       broke: (error) => ctx.host.streamFailed(ctx, error),
       begin: (head, stream) =>
         beginStream(handler, ctx, head, stream, (found) => void (refusals = found), answer!),
+      upgrade: (protocol) => beginSocket(handler, ctx, protocol, answer!),
     })
   }
   const completion = submit(
@@ -112,12 +116,46 @@ function beginStream(
   }
 }
 
+/** Answers with the handshake of a WebSocket. Throws for a request that cannot become one: a page of another origin asks for it, say. */
+function beginSocket(
+  handler: IsolatedHandler,
+  ctx: RequestState,
+  protocol: string,
+  { resolve, reject }: PromiseWithResolvers<Response>,
+): WebSocket {
+  try {
+    if (ctx.peer === undefined) throw new TypeError('Cannot upgrade a request: it came by no server')
+    if (!isOriginAllowed(ctx, undefined)) {
+      throw new UpgradeError({ status: 403, reason: 'origin', message: 'This origin may not connect' })
+    }
+    const { limits } = handler.program.plan.options
+    const { socket, response } = upgradeRequest(ctx.request, protocol, limits)
+    trackSocket(ctx, socket)
+    resolve(response)
+    return socket
+  } catch (error) {
+    reject(toRefused(ctx, error))
+    throw error
+  }
+}
+
+function toRefused(ctx: RequestState, error: unknown): unknown {
+  if (!(error instanceof UpgradeError)) return error
+  const { status, reason, message, headers } = error.fault
+  emitEvent(ctx, 'websocket:rejected', {
+    reason,
+    status,
+    origin: ctx.request.headers.get('origin') ?? undefined,
+  })
+  return new HttpError(status, message, { headers, cause: error })
+}
+
 /** Reports a request whose response was a stream, and ends that where it has not. */
 async function endStream(
   { options: { hooks } }: Isolation,
   handler: IsolatedHandler,
   completion: Completion,
-  stream: AnswerStream,
+  stream: RequestStream,
 ): Promise<void> {
   report(hooks, handler, completion)
   const { plan } = handler.program

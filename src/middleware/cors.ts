@@ -5,7 +5,8 @@ import { optionError } from '../options/check.ts'
 import { checkFactoryOptions } from './factory_options.ts'
 import { flag, integer, type OptionRules } from '../options/rule.ts'
 import { tokens } from './token.ts'
-import { originsRule, ownOrigin, toOriginSet } from './origin.ts'
+import { ownOrigin } from '../context/own_origin.ts'
+import { originsRule, toOriginSet } from './origin.ts'
 
 /** Options of {@linkcode cors}. */
 export interface CorsOptions {

@@ -7,7 +7,8 @@ import { optionError } from '../options/check.ts'
 import { checkFactoryOptions } from './factory_options.ts'
 import { flag, oneOf, type OptionRules, text } from '../options/rule.ts'
 import { token } from './token.ts'
-import { originsRule, ownOrigin, toOrigin } from './origin.ts'
+import { ownOrigin, toOrigin } from '../context/own_origin.ts'
+import { originsRule } from './origin.ts'
 import { type Secret, SECRET_RULE, toSigningKeys } from './secrets.ts'
 
 /** One value, several, or a function that decides. */

@@ -10,7 +10,7 @@ import {
   findHandshakeFault,
   type HandshakeFault,
   isOriginAllowed,
-} from './websocket_handshake.ts'
+} from '../context/websocket_handshake.ts'
 
 /** A callback of {@linkcode websocket}. What it throws goes to `onError`, and the socket is closed with 1011. */
 export type SocketCallback<E extends Event = Event> = (
@@ -70,7 +70,7 @@ export function websocket(
   const base = listener?.replace(/\/+$/, '')
   return function websocket(ctx, next) {
     if (base !== undefined && next !== undefined && !isBelow(ctx.get.pathname(), base)) return next()
-    const fault = findHandshakeFault(ctx)
+    const fault = findHandshakeFault(ctx.get.request())
     if (fault !== undefined) return reject(ctx, fault)
     if (!isOriginAllowed(ctx, origins)) {
       return reject(ctx, { status: 403, reason: 'origin', message: 'This origin may not connect' })

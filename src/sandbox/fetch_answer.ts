@@ -1,22 +1,27 @@
 /** The answer to a request of a program: whole behind its run, or from the head on, while the body comes piece by piece. */
 import type { Conversation } from '../reach/calls/conversation.ts'
-import type { AnswerStream } from '../reach/streams/answer_stream.ts'
-import { RequestChannel } from '../reach/streams/request_channel.ts'
+import { RequestChannel, type RequestStream } from '../reach/streams/request_channel.ts'
+import { upgradeRequest } from '../reach/streams/upgrade.ts'
 import { takeBroken, takeHead, takeResponse } from './answer.ts'
 import type { ResolvedLimits } from './limits.ts'
 import type { Done, Talk } from './runs.ts'
 
 export class FetchAnswer {
+  readonly #request: Request
   readonly #limits: ResolvedLimits
+  readonly #sockets: Set<WebSocket>
   readonly #answer = Promise.withResolvers<Response>()
   #channel: RequestChannel | null = null
 
-  constructor(limits: ResolvedLimits) {
+  /** `sockets` has its WebSocket while that is open. */
+  constructor(request: Request, limits: ResolvedLimits, sockets: Set<WebSocket>) {
+    this.#request = request
     this.#limits = limits
+    this.#sockets = sockets
   }
 
   /** What the response is a stream of; null for one that comes whole. */
-  get stream(): AnswerStream | null {
+  get stream(): RequestStream | null {
     return this.#channel?.stream ?? null
   }
 
@@ -27,6 +32,13 @@ export class FetchAnswer {
       this.#channel = new RequestChannel({
         conversation: conversation ?? null,
         limits: this.#limits.options.limits,
+        upgrade: (protocol) => {
+          const { socket, response } = upgradeRequest(this.#request, protocol, this.#limits.options.limits)
+          this.#sockets.add(socket)
+          socket.addEventListener('close', () => this.#sockets.delete(socket))
+          this.#answer.resolve(response)
+          return socket
+        },
         begin: (head, { body }) => this.#answer.resolve(takeHead(head, body)),
       })
     return conversation === undefined ? { lateChannel: open } : { channel: open() }

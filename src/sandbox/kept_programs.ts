@@ -30,14 +30,21 @@ export class KeptPrograms {
   readonly #options: ResolvedSandboxOptions
   readonly #open: () => Promise<Machines>
   readonly #events: SandboxEvents
+  readonly #sockets: Set<WebSocket>
   readonly #programs = new Map<string, KeptProgram>()
   /** Opened for the first program. */
   #machines: { readonly opened: Promise<Machines>; readonly machines: SandboxMachines } | null = null
 
-  constructor(options: ResolvedSandboxOptions, open: () => Promise<Machines>, events: SandboxEvents) {
+  constructor(
+    options: ResolvedSandboxOptions,
+    open: () => Promise<Machines>,
+    events: SandboxEvents,
+    sockets: Set<WebSocket>,
+  ) {
     this.#options = options
     this.#open = open
     this.#events = events
+    this.#sockets = sockets
   }
 
   /** What asks the program of a name; another version than before takes the place of the former if it loads. */
@@ -75,7 +82,7 @@ export class KeptPrograms {
         // The next call waits for the end of a stream.
         const answered = Promise.withResolvers<Response>()
         kept.call((running, loaded) => {
-          const answer = new FetchAnswer(withTimeout(loaded.limits, options))
+          const answer = new FetchAnswer(request, withTimeout(loaded.limits, options), this.#sockets)
           const run = this.#run(name, running, loaded, frame, options, answer).then(({ done }) => done)
           answer.of(run).then(answered.resolve, answered.reject)
           return run

@@ -1,6 +1,6 @@
 /** Runs: a frame to a machine, and what became of it. */
 import { ClosedError, QueueFullError } from '../isolate/machines/errors.ts'
-import type { AnswerStream } from '../reach/streams/answer_stream.ts'
+import type { RequestStream } from '../reach/streams/request_channel.ts'
 import { StreamLimitError } from '../reach/streams/limits.ts'
 import type { Completion, SubmitOptions } from '../isolate/machines/completion.ts'
 import { deniedOf, endingOf, streamEnding } from '../isolate/machines/outcome.ts'
@@ -29,7 +29,7 @@ export interface Run {
   readonly warm: boolean
   readonly talk: Talk
   /** What it answers with, where that is a stream. */
-  readonly stream?: (() => AnswerStream | null) | undefined
+  readonly stream?: (() => RequestStream | null) | undefined
   /** The next run finds the machine as this one leaves it. */
   readonly keep?: boolean | undefined
 }
@@ -81,7 +81,7 @@ function tell(
   completion: Completion,
   name: string | undefined,
   warm: boolean,
-  stream: AnswerStream | null,
+  stream: RequestStream | null,
 ): void {
   const { reset, outcome, denials, logDropped } = completion
   if (!events.heard && outcome === 'answered') return

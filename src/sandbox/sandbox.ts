@@ -109,6 +109,8 @@ export class Sandbox<Env extends object = Readonly<Record<string, unknown>>> imp
   readonly #kept: KeptPrograms
   /** Runs under way that may ask the host, by the flow of their program. */
   readonly #talking = new Map<number, number>()
+  /** Those of programs that are open. */
+  readonly #sockets = new Set<WebSocket>()
   #runs = 0
   #failed = 0
   #closing: Promise<void> | null = null
@@ -120,7 +122,7 @@ export class Sandbox<Env extends object = Readonly<Record<string, unknown>>> imp
     this.#events = events
     this.#limits = new KnownLimits(options.runtime, options.limits)
     this.#open = own ? open : null
-    this.#kept = new KeptPrograms(options, openKept, events)
+    this.#kept = new KeptPrograms(options, openKept, events, this.#sockets)
     this.#programs = new Programs(
       options,
       this.#machines,
@@ -259,7 +261,7 @@ export class Sandbox<Env extends object = Readonly<Record<string, unknown>>> imp
     }
   }
 
-  /** Refuses further runs, and ends after those under way, which their limits bound. */
+  /** Refuses further runs, closes WebSockets with 1001, and ends after the runs under way, which their limits bound. */
   close(): Promise<void> {
     return this.#closing ??= this.#close()
   }
@@ -269,6 +271,7 @@ export class Sandbox<Env extends object = Readonly<Record<string, unknown>>> imp
   }
 
   async #close(): Promise<void> {
+    for (const socket of this.#sockets) socket.close(1001, 'The sandbox is closing')
     await this.#programs.close()
     await this.#kept.close()
     await this.#machines.close()
@@ -336,7 +339,7 @@ export class Sandbox<Env extends object = Readonly<Record<string, unknown>>> imp
       else if (this.#programs.learns(version)) {
         loaded.shapes.addFetch(call.entrypoint, request, body, isPlain ? call.props : null)
       }
-      const answer = new FetchAnswer(limits)
+      const answer = new FetchAnswer(request, limits, this.#sockets)
       const run = this.#perform(
         version,
         { ...loaded, limits },

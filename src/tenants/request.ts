@@ -14,10 +14,12 @@ export interface TenantProps {
 /** The request with its body read, up to the limit of the route. Rejects with `HttpError` 413 over it. */
 export async function toTenantRequest(ctx: RequestState): Promise<Request> {
   const { request, method } = ctx
-  const marked = request.headers.has(WARMUP_HEADER)
+  // The router upgrades no request of a tenant.
+  const dropped = [WARMUP_HEADER, 'upgrade']
+  const marked = dropped.some((name) => request.headers.has(name))
   if (request.body === null && ctx.body === null && !marked) return request
   const headers = new Headers(request.headers)
-  headers.delete(WARMUP_HEADER)
+  for (const name of dropped) headers.delete(name)
   const body = request.body === null && ctx.body === null ? null : await readBytes(ctx)
   return new Request(request.url, { method, headers, body })
 }

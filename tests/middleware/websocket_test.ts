@@ -1,6 +1,6 @@
 import { type Context, type LifecycleEvent, websocket, type WebSocketOptions } from '@mayfly/mayfly'
 import { assert, assertEquals, assertMatch } from '@std/assert'
-import { chooseProtocol } from '../../src/middleware/websocket_handshake.ts'
+import { chooseProtocol } from '../../src/context/websocket_handshake.ts'
 import { assertRefused, makeSite } from './site.ts'
 import { listen } from '../listening.ts'
 

@@ -6,7 +6,8 @@ import { toJsonMembers } from '../wire/json_members.ts'
 import type { GuestContext } from './context.ts'
 import { WINDOW } from '../../reach/calls/protocol.ts'
 import { checkChunk } from '../../reach/guest/answer.ts'
-import { sendStream } from './reach.ts'
+import { runSocket, sendStream } from './reach.ts'
+import { UpgradeResponse } from './http/upgrade.ts'
 import { isStreamed } from './http/response_constructor.ts'
 import { toErrorData } from './errors.ts'
 import { NOTHING } from './http/head.ts'
@@ -77,6 +78,7 @@ export function answerControl(answer: object): void {
 
 async function answerReal(ctx: GuestContext, response: Response, limit: number): Promise<void> {
   if (response instanceof ViewResponse) return answerView(ctx, response, limit)
+  if (response instanceof UpgradeResponse) return answerUpgrade(ctx, response)
   if (!isStreamed(response) || response.body === null) {
     return answerBytes(ctx, response, await response.bytes(), limit)
   }
@@ -103,6 +105,17 @@ function headOf(ctx: GuestContext, response: Response): ResponseHead {
     headers: toPairs(response.headers),
     ...collect(ctx),
   }
+}
+
+/** The request lasts as long as its WebSocket. */
+async function answerUpgrade(ctx: GuestContext, { socket }: UpgradeResponse): Promise<void> {
+  if (ctx.answered) return
+  if (host.isAlone) throw new TypeError('Cannot upgrade a request: a worker process has no WebSockets')
+  throwRefused()
+  await runSocket(socket)
+  if (ctx.answered) return
+  ctx.answered = true
+  host.sendBytes(STREAMED, NOTHING, 0)
 }
 
 /** Turns of the event loop's microtasks for which a body may take to its next piece, and be no stream yet. */

@@ -4,6 +4,7 @@ import { toEnv } from '../../reach/guest/env.ts'
 import { Exchanges } from '../../reach/guest/exchanges.ts'
 import { fetchBy, refuseFetch } from '../../reach/guest/fetch.ts'
 import { type PieceReader, sendAnswer, type StreamEnd } from '../../reach/guest/answer.ts'
+import { GuestSocket } from '../../reach/guest/socket.ts'
 import { listen, send } from './host_channel.ts'
 
 /** What a program has of it. */
@@ -24,6 +25,11 @@ export function sendStream(
   reader: PieceReader,
 ): Promise<StreamEnd> {
   return sendAnswer(exchanges, head, first, reader)
+}
+
+/** Runs a WebSocket until it is closed, as {@linkcode GuestSocket.run}. */
+export function runSocket(socket: GuestSocket): Promise<void> {
+  return GuestSocket.run(socket, exchanges)
 }
 
 /** A request begins. */

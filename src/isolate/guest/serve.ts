@@ -16,6 +16,7 @@ import { drawNatively, seed } from './random.ts'
 import { installLazyRequest } from './http/request.ts'
 import { installLazyMembers, NativeResponse } from './http/response.ts'
 import { installLazyResponse } from './http/response_constructor.ts'
+import { installUpgrade } from './http/upgrade.ts'
 
 /** Rounds of {@link prime}: V8 begins to note shapes at a function's eighth call. */
 const ROUNDS = 4
@@ -223,6 +224,7 @@ function installParts(): void {
   installLazyRequest()
   installLazyMembers()
   installLazyResponse()
+  installUpgrade()
 }
 
 /** Runs {@link CASES} as an application's handlers; nothing of it leaves the guest. In a base, whose programs share what V8 learns. */

@@ -20,6 +20,14 @@
  *                                  <-  ["more", bytes]   so much of it was read
  *                                  <-  ["cancel"]   nobody reads any longer
  * ```
+ * A WebSocket is one as well. A message takes room of {@link SOCKET_WINDOW}, as {@link toSocketCost} says.
+ * ```text
+ * ["upgrade", protocol]            ->
+ *                                  <-  ["open"]
+ * ["text"] bytes, ["binary"] bytes <-> the same
+ *                                  <-  ["more", room]   so much more of it
+ * ["close", code, reason]          <-> the same
+ * ```
  * Either side sends at most {@link WINDOW} bytes of a body ahead of the other's `more`.
  */
 
@@ -35,6 +43,10 @@ export type GuestHead =
   | readonly ['call', binding: string, member: string | null]
   | readonly ['fetch', binding: string | null, request: RequestHead]
   | readonly ['answer']
+  | readonly ['upgrade', protocol: string]
+  | readonly ['text']
+  | readonly ['binary']
+  | readonly ['close', code: number, reason: string]
   | readonly ['piece']
   | readonly ['end']
   | readonly ['more', bytes: number]
@@ -49,6 +61,10 @@ export type HostHead =
   | readonly ['end']
   | readonly ['more', bytes: number]
   | readonly ['cancel']
+  | readonly ['open']
+  | readonly ['text']
+  | readonly ['binary']
+  | readonly ['close', code: number, reason: string]
 
 /** What a program fetches. */
 export interface RequestHead {
@@ -94,5 +110,14 @@ export const MAX_VALUE = 1 << 20
 export const PIECE = 1 << 16
 /** Bytes of a body that are on their way. */
 export const WINDOW = 4 * PIECE
+/** Room for messages of a WebSocket that a program sent and its client has not taken; the last one may be over it. */
+export const SOCKET_WINDOW = 1 << 20
+/** What a message takes of it beside its bytes. */
+const SOCKET_MESSAGE = 256
 /** Arguments of a call. */
 export const MAX_ARGUMENTS = 32
+
+/** Room that a message of a WebSocket takes. */
+export function toSocketCost(bytes: number): number {
+  return bytes + SOCKET_MESSAGE
+}

@@ -3,6 +3,7 @@ import type { Conversation } from '../calls/conversation.ts'
 import type { Message } from '../calls/protocol.ts'
 import { AnswerStream } from './answer_stream.ts'
 import type { Extend, Say, StreamLimits } from './limits.ts'
+import { type HostSocket, SocketStream } from './socket_stream.ts'
 
 export interface RequestChannelOptions {
   /** What the program may ask; null: nothing. */
@@ -10,18 +11,42 @@ export interface RequestChannelOptions {
   readonly limits: StreamLimits
   /** The program begins to answer: `head` is a response's, as JSON that nobody has checked. What it throws ends the request. */
   readonly begin: (head: Uint8Array<ArrayBuffer>, stream: AnswerStream) => void
+  /** Makes the request a WebSocket, of the protocol that the program names; '': of none. What it throws ends the request. */
+  readonly upgrade: (protocol: string) => HostSocket
   /** Told why the stream broke. */
   readonly broke?: ((error: unknown) => void) | undefined
   /** Has the function that cuts each open stream. */
   readonly open?: Set<() => void> | undefined
 }
 
+/** What a request answers with that is no whole response. */
+export type RequestStream = Pick<AnswerStream | SocketStream, 'id' | 'failure' | 'hear' | 'over'>
+
+/** A request that could not become a WebSocket. */
+class RefusedStream implements RequestStream {
+  readonly id: number
+  readonly failure: unknown
+
+  constructor(id: number, failure: unknown) {
+    this.id = id
+    this.failure = failure
+  }
+
+  hear(): void {}
+
+  over(toError: (failure: unknown) => unknown): void {
+    toError(this.failure)
+  }
+}
+
+const UPGRADE = '["upgrade",'
+const decoder = new TextDecoder()
 const ANSWER = new TextEncoder().encode('["answer"]')
 
 export class RequestChannel {
   readonly #options: RequestChannelOptions
   readonly #off = new AbortController()
-  #stream: AnswerStream | null = null
+  #stream: RequestStream | null = null
 
   constructor(options: RequestChannelOptions) {
     this.#options = options
@@ -32,13 +57,14 @@ export class RequestChannel {
   }
 
   /** What it answers with; null where that is no stream. */
-  get stream(): AnswerStream | null {
+  get stream(): RequestStream | null {
     return this.#stream
   }
 
   hear(message: Message, say: Say, extend: Extend): void {
     const { conversation, limits, begin, broke, open } = this.#options
     if (message.id === this.#stream?.id) return this.#stream.hear(message)
+    if (this.#stream === null && startsUpgrade(message.head)) return this.#upgrade(message, say, extend)
     if (this.#stream !== null || !isAnswer(message.head)) return conversation?.hear(message, say)
     const callOff = () => this.#off.abort()
     const stream = this.#stream = new AnswerStream({
@@ -57,6 +83,18 @@ export class RequestChannel {
     }
   }
 
+  #upgrade({ id, head }: Message, say: Say, extend: Extend): void {
+    const { limits, upgrade, broke } = this.#options
+    const callOff = () => this.#off.abort()
+    try {
+      const socket = upgrade(toProtocol(head))
+      this.#stream = new SocketStream(socket, { id, limits, say, extend, callOff, broke })
+    } catch (error) {
+      this.#stream = new RefusedStream(id, error)
+      callOff()
+    }
+  }
+
   end(): void {
     this.#options.conversation?.end()
   }
@@ -64,4 +102,16 @@ export class RequestChannel {
 
 function isAnswer(head: Uint8Array): boolean {
   return head.length === ANSWER.length && ANSWER.every((byte, index) => head[index] === byte)
+}
+
+function startsUpgrade(head: Uint8Array): boolean {
+  return decoder.decode(head.subarray(0, UPGRADE.length)) === UPGRADE
+}
+
+/** The protocol of an `upgrade`. Throws `TypeError` for what is none. */
+function toProtocol(head: Uint8Array): string {
+  const words: unknown = head.length > 1024 ? null : JSON.parse(decoder.decode(head))
+  const [, protocol] = Array.isArray(words) ? words : []
+  if (typeof protocol === 'string') return protocol
+  throw new TypeError('The program names no protocol of its WebSocket')
 }

@@ -2,6 +2,7 @@
 import { toFormBlob } from './form_body.ts'
 import { PLAIN_HEADS, toPlainHead } from './plain_head.ts'
 import { LazyResponse, NativeResponse } from './response.ts'
+import { toUpgrade } from './upgrade.ts'
 
 /** Responses whose bodies come piece by piece, and may never end. */
 const streamed = new WeakSet<Response>()
@@ -59,6 +60,8 @@ const constructor = function Response(this: unknown, body?: unknown, init?: unkn
     const head = readHead(isText, init)
     if (head !== null) return new LazyResponse(isText ? body : null, head)
   }
+  const upgrade = toUpgrade(init)
+  if (upgrade !== null) return upgrade
   const args = body instanceof Object ? [toFormBlob(body), init] : arguments
   const response = Reflect.construct(NativeResponse, args, new.target)
   if (isStream(body)) streamed.add(response)

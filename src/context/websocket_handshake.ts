@@ -1,6 +1,9 @@
-import type { Context } from '../context/types.ts'
+/** Handshakes of WebSockets, as a client asks for one. */
 import { decodeBase64 } from '@std/encoding/base64'
-import { ownOrigin } from './origin.ts'
+import { ownOrigin } from './own_origin.ts'
+import { stateOf } from './internals.ts'
+import type { RequestState } from './state.ts'
+import type { Context } from './types.ts'
 
 /** Why a request is no handshake that may be answered. */
 export interface HandshakeFault {
@@ -13,8 +16,10 @@ export interface HandshakeFault {
 const UPGRADE = { upgrade: 'websocket', connection: 'Upgrade' }
 
 /** Checks a handshake's form by RFC 6455, section 4.2.1; undefined when it is fine. */
-export function findHandshakeFault(ctx: Context): HandshakeFault | undefined {
-  if (ctx.get.method() !== 'GET') {
+export function findHandshakeFault(
+  { method, headers }: Pick<Request, 'method' | 'headers'>,
+): HandshakeFault | undefined {
+  if (method !== 'GET') {
     return {
       status: 405,
       reason: 'method',
@@ -22,7 +27,7 @@ export function findHandshakeFault(ctx: Context): HandshakeFault | undefined {
       headers: { allow: 'GET' },
     }
   }
-  if (!hasItem(ctx.get.header('upgrade'), 'websocket') || !hasItem(ctx.get.header('connection'), 'upgrade')) {
+  if (!hasItem(headers.get('upgrade'), 'websocket') || !hasItem(headers.get('connection'), 'upgrade')) {
     return {
       status: 426,
       reason: 'no upgrade',
@@ -30,11 +35,15 @@ export function findHandshakeFault(ctx: Context): HandshakeFault | undefined {
       headers: UPGRADE,
     }
   }
-  if (ctx.get.header('sec-websocket-version') !== '13') {
-    const headers = { ...UPGRADE, 'sec-websocket-version': '13' }
-    return { status: 426, reason: 'version', message: 'Only WebSocket version 13 is spoken here', headers }
+  if (headers.get('sec-websocket-version') !== '13') {
+    return {
+      status: 426,
+      reason: 'version',
+      message: 'Only WebSocket version 13 is spoken here',
+      headers: { ...UPGRADE, 'sec-websocket-version': '13' },
+    }
   }
-  if (!isKey(ctx.get.header('sec-websocket-key'))) {
+  if (!isKey(headers.get('sec-websocket-key'))) {
     return { status: 400, reason: 'key', message: 'Sec-WebSocket-Key must be 16 bytes in base64' }
   }
   return undefined
@@ -44,11 +53,14 @@ export function findHandshakeFault(ctx: Context): HandshakeFault | undefined {
  * Which pages may connect: with undefined those of the own origin, with a set its members, or all when it has `*`. A request without
  * Origin comes from no page; only a set without `*` refuses it.
  */
-export function isOriginAllowed(ctx: Context, allowed: ReadonlySet<string> | undefined): boolean {
+export function isOriginAllowed(
+  ctx: Context | RequestState,
+  allowed: ReadonlySet<string> | undefined,
+): boolean {
   if (allowed?.has('*')) return true
-  const origin = ctx.get.header('origin')
-  if (allowed !== undefined) return origin !== undefined && allowed.has(origin)
-  return origin === undefined || origin === ownOrigin(ctx)
+  const origin = stateOf(ctx).request.headers.get('origin')
+  if (allowed !== undefined) return origin !== null && allowed.has(origin)
+  return origin === null || origin === ownOrigin(ctx)
 }
 
 /** The first of the client's subprotocols that the server speaks; null when it asks for none of them. */
@@ -61,12 +73,12 @@ export function chooseProtocol(
   return asked.find((name) => spoken.includes(name)) ?? null
 }
 
-function hasItem(header: string | undefined, wanted: string): boolean {
-  return header !== undefined && header.toLowerCase().split(',').some((item) => item.trim() === wanted)
+function hasItem(header: string | null, wanted: string): boolean {
+  return header !== null && header.toLowerCase().split(',').some((item) => item.trim() === wanted)
 }
 
-function isKey(key: string | undefined): boolean {
-  if (key === undefined || key.length !== 24) return false
+function isKey(key: string | null): boolean {
+  if (key === null || key.length !== 24) return false
   try {
     return decodeBase64(key).length === 16
   } catch {
