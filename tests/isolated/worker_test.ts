@@ -150,6 +150,18 @@ Deno.test('nothing of a request is left to the next, unless the state is to be k
   })
 })
 
+Deno.test('a WebSocket is refused, and plain requests are served', async () => {
+  using _environment = setEnvironment({ DENO_ENV: 'development' })
+  const site = createWorkerSite('sockets')
+  await withSite(site, async ({ ask }) => {
+    const headers = { upgrade: 'websocket', accept: 'text/html' }
+    const { status, text } = await ask('/echo', { headers })
+    assertEquals(status, 500)
+    assertStringIncludes(text, 'a worker process has no WebSockets')
+    assertEquals((await ask('/echo')).text, 'request 1')
+  })
+})
+
 Deno.test('Deno refuses network, processes, files, the environment and native code', async () => {
   const site = createWorkerSite('world')
   const ways = [
