@@ -31,7 +31,7 @@ export function toMustHold(results: Results): Figure[] {
 
 function ofMachines({ ways, runs, vm, boot, memory, reload, hog, soak }: Results): Figure[] {
   const at = find(ways)
-  const [pair, pairFloor] = [vm?.twoThreads, vm?.twoThreadsFloorUs]
+  const [pair, pairBaseline] = [vm?.twoThreads, vm?.twoThreadsBaselineUs]
   const [plain, hello, busy] = [at('/test', 1), at('/test-isolated', 1), at('/test-isolated', 50)]
   const hono = at('/test-isolated-hono/hello', 50)
   const added = inRounds(runs, (find) => {
@@ -44,10 +44,10 @@ function ofMachines({ ways, runs, vm, boot, memory, reload, hog, soak }: Results
       subtract(find('/test-cpu', 1)?.p50, find('/test', 1)?.p50),
     ))
   return [
-    floorsFigure('VM time of /test-isolated', '/test-isolated', { ways, runs }),
-    figure('two threads without HTTP', pair, 'req/s', 'at least', pairFloor && 0.6 * 2e6 / pairFloor, [
-      `mayfly-vm bench, median of turns; wanted 0.6 of 2 / floor, ${us(pairFloor)} around that turn;`,
-      `here ${share(pair, pairFloor && 2e6 / pairFloor)} of it`,
+    baselinesFigure('VM time of /test-isolated', '/test-isolated', { ways, runs }),
+    figure('two threads without HTTP', pair, 'req/s', 'at least', pairBaseline && 0.6 * 2e6 / pairBaseline, [
+      `mayfly-vm bench, median of turns; wanted 0.6 of 2 / baseline, ${us(pairBaseline)} around that turn;`,
+      `here ${share(pair, pairBaseline && 2e6 / pairBaseline)} of it`,
     ]),
     figure('HTTP, 50 connections', busy?.requestsPerSecond, 'req/s', 'at least', pair && 0.3 * pair, [
       `wanted 0.3 of two threads without HTTP; here ${share(busy?.requestsPerSecond, pair)} of it`,
@@ -70,8 +70,8 @@ function ofMachines({ ways, runs, vm, boot, memory, reload, hog, soak }: Results
     ]),
     figure('Hono app of three routes, VM time', hono?.vm?.p50, 'µs', 'below', 80, [
       `median under 50 connections, ${
-        list(inRounds(runs, floorsOf('/test-isolated-hono/hello')), 2)
-      } floors;`,
+        list(inRounds(runs, baselinesOf('/test-isolated-hono/hello')), 2)
+      } baselines;`,
       `at one connection ${us(at('/test-isolated-hono/hello', 1)?.vm?.p50)}`,
     ]),
     figure('fork', scale(vm?.fork.p50, 1e-3), 'ms', 'below', 2, [
@@ -104,39 +104,43 @@ function find(ways: readonly WayResult[]): (route: string, connections: number) 
   return (route, connections) => ways.find((way) => way.route === route && way.connections === connections)
 }
 
-/** The floor of that moment that copies as many pages as the requests dirtied, in microseconds. */
-function floorOf({ floor, samples }: WayRun): number | undefined {
-  return floor && samples && floor.roundTripUs + floor.pageUs * samples.dirtyPages
+/** The baseline of that moment that copies as many pages as the requests dirtied, in microseconds. */
+function baselineOf({ baseline, samples }: WayRun): number | undefined {
+  return baseline && samples && baseline.roundTripUs + baseline.pageUs * samples.dirtyPages
 }
 
-/** The VM time of a route under 50 connections in floors of the same moment. */
-function floorsOf(route: string): Parameters<typeof inRounds>[1] {
+/** The VM time of a route under 50 connections in baselines of the same moment. */
+function baselinesOf(route: string): Parameters<typeof inRounds>[1] {
   return (find) => {
     const run = find(route, 50)
-    return run && ratio(run.samples?.vm.p50, floorOf(run))
+    return run && ratio(run.samples?.vm.p50, baselineOf(run))
   }
 }
 
-function floorsFigure(name: string, route: string, { ways, runs }: Pick<Results, 'ways' | 'runs'>): Figure {
+function baselinesFigure(
+  name: string,
+  route: string,
+  { ways, runs }: Pick<Results, 'ways' | 'runs'>,
+): Figure {
   const at = find(ways)
   const [alone, busy] = [at(route, 1), at(route, 50)]
-  const floors = inRounds(runs, floorsOf(route))
-  const floorsUs = inRounds(runs, (find) => {
+  const baselines = inRounds(runs, baselinesOf(route))
+  const baselinesUs = inRounds(runs, (find) => {
     const run = find(route, 50)
-    return run && floorOf(run)
+    return run && baselineOf(run)
   })
-  return figure(name, median(floors), 'floors', 'at most', 1.6, [
+  return figure(name, median(baselines), 'baselines', 'at most', 1.6, [
     `median of run and reset under 50 connections ${us(busy?.vm?.p50)}`,
     `(run ${us(busy?.run?.p50)}, reset ${us(busy?.reset?.p50)}, ${busy?.dirtyPages ?? '?'} pages;`,
-    `at one connection ${us(alone?.vm?.p50)}); the floor with as many pages, before and after`,
-    `each run, ${list(floorsUs, 1)} µs: ${list(floors, 2)} floors`,
+    `at one connection ${us(alone?.vm?.p50)}); the baseline with as many pages, before and after`,
+    `each run, ${list(baselinesUs, 1)} µs: ${list(baselines, 2)} baselines`,
   ])
 }
 
 /** What programs cost under each runtime. */
 function ofRuntimes({ ways, runs, coreMemory, starts }: Results): Figure[] {
   return [
-    floorsFigure('VM time of a core hello', '/test-isolated-core', { ways, runs }),
+    baselinesFigure('VM time of a core hello', '/test-isolated-core', { ways, runs }),
     figure('private memory of a core hello VM', coreMemory?.ownKib, 'KiB', 'below', 256, [
       `${coreMemory?.machines ?? '?'} machines to one; page tables ${kib(coreMemory?.tablesKib)}, KVM's`,
       `tables ${kib(coreMemory?.kvmTablesKib)}`,

@@ -73,12 +73,12 @@ function warnings({ runs, failures }: IsolatedReport): string[] {
 }
 
 function describeRun({ seconds, rounds, vm }: IsolatedReport): string {
-  const floor = vm === undefined
-    ? 'floor not measured'
-    : `floor ${vm.floorUs.toFixed(1)} µs (round trip ${vm.roundTrip.p50.toFixed(1)}, copy ${
+  const baseline = vm === undefined
+    ? 'baseline not measured'
+    : `baseline ${vm.baselineUs.toFixed(1)} µs (round trip ${vm.roundTrip.p50.toFixed(1)}, copy ${
       vm.copy.p50.toFixed(1)
     })`
-  return `runs of ${seconds} s, medians of ${rounds} rounds, load generator on the same machine; ${floor}`
+  return `runs of ${seconds} s, medians of ${rounds} rounds, load generator on the same machine; ${baseline}`
 }
 
 function wayTable({ ways }: IsolatedReport): Table {

@@ -14,12 +14,12 @@ export interface WayRun extends LoopResult {
   readonly connections: number
   /** What the machines said; undefined where there are none. */
   readonly samples: VmSamples | undefined
-  /** The floor just before and after; undefined when it could not be taken. */
-  readonly floor: FloorParts | undefined
+  /** The baseline just before and after; undefined when it could not be taken. */
+  readonly baseline: BaselineParts | undefined
 }
 
-/** What the floor is made of, in microseconds. A virtual core is up to 1.4 times slower in one minute than in the next. */
-export interface FloorParts {
+/** What the baseline is made of, in microseconds. A virtual core is up to 1.4 times slower in one minute than in the next. */
+export interface BaselineParts {
   readonly roundTripUs: number
   /** The copy of one page. */
   readonly pageUs: number
@@ -42,9 +42,9 @@ export interface WayResult {
   readonly dirtyPages: number | undefined
 }
 
-/** What `mayfly-vm bench --json --floor` says; times in microseconds. */
-export interface FloorReport {
-  readonly floorUs: number
+/** What `mayfly-vm bench --json --baseline` says; times in microseconds. */
+export interface BaselineReport {
+  readonly baselineUs: number
   readonly roundTrip: Times
   readonly copy: Times
   /** Pages of that copy. */
@@ -52,14 +52,14 @@ export interface FloorReport {
 }
 
 /** What `mayfly-vm bench --json` says. More members than these come with it. */
-export interface VmReport extends FloorReport {
+export interface VmReport extends BaselineReport {
   readonly fork: Times
   readonly helloRun: Times
   readonly helloReset: Times
   /** Requests a second of two threads with a machine each. */
   readonly twoThreads: number
-  /** The floor before and after that measurement. */
-  readonly twoThreadsFloorUs: number
+  /** The baseline before and after that measurement. */
+  readonly twoThreadsBaselineUs: number
   /** Requests a second of a pool with two workers. */
   readonly poolOfTwo: number
 }
@@ -134,10 +134,10 @@ function middleTimes(all: readonly Times[]): Times | undefined {
   return { p50: middle('p50'), p90: middle('p90'), p99: middle('p99') }
 }
 
-/** The mean of some looks at the floor; undefined of none. */
-export function toFloorParts(reports: readonly FloorReport[]): FloorParts | undefined {
+/** The mean of some looks at the baseline; undefined of none. */
+export function toBaselineParts(reports: readonly BaselineReport[]): BaselineParts | undefined {
   if (reports.length === 0) return undefined
-  const mean = (value: (report: FloorReport) => number) =>
+  const mean = (value: (report: BaselineReport) => number) =>
     reports.reduce((sum, report) => sum + value(report), 0) / reports.length
   return {
     roundTripUs: mean(({ roundTrip }) => roundTrip.p50),

@@ -1,5 +1,5 @@
 /**
- * `deno task bench --isolated`: isolated handlers beside the other ways to run code apart, the floor of this machine, and what
+ * `deno task bench --isolated`: isolated handlers beside the other ways to run code apart, the baseline of this machine, and what
  * must hold. Flags:
  *
  * - `--quick`: one round with runs of 1 s; no page is written
@@ -18,11 +18,11 @@ import { type Way, WAYS } from './plan.ts'
 import type { BootResult, HogResult, MemoryResult, ProbeName, ReloadResult } from './probe.ts'
 import { formatIsolated, toMarkdown, toSummary } from './report.ts'
 import {
-  type FloorReport,
+  type BaselineReport,
   type IsolatedReport,
   type Results,
   type SoakResult,
-  toFloorParts,
+  toBaselineParts,
   toWayResults,
   type VmReport,
   type WayRun,
@@ -187,7 +187,7 @@ async function attempt<T>(
   }
 }
 
-/** Every way once, on servers that are started for the round, with a look at the floor between any two runs. */
+/** Every way once, on servers that are started for the round, with a look at the baseline between any two runs. */
 async function measureRound(
   round: number,
   ways: readonly Way[],
@@ -201,8 +201,8 @@ async function measureRound(
     const sampled = await startServer('mayfly-sampled', { SAMPLES_PORT: String(samplesPort) })
     servers.push(sampled)
     const runs: WayRun[] = []
-    const lookAtFloor = () => attempt('floor', () => runVmBench<FloorReport>('--floor'), failures)
-    let before = await lookAtFloor()
+    const lookAtBaseline = () => attempt('baseline', () => runVmBench<BaselineReport>('--baseline'), failures)
+    let before = await lookAtBaseline()
     for (const way of ways) {
       const isSampled = way.server === 'mayfly-sampled'
       const server = isSampled ? sampled : plain
@@ -213,14 +213,14 @@ async function measureRound(
           () => measureWay(server, way.route, connections, seconds, isSampled ? samplesPort : undefined),
           failures,
         )
-        const after = await lookAtFloor()
-        const floor = toFloorParts([before, after].flatMap((look) => look ?? []))
+        const after = await lookAtBaseline()
+        const baseline = toBaselineParts([before, after].flatMap((look) => look ?? []))
         before = after
         if (found === undefined) continue
-        runs.push({ round, route: way.route, connections, floor, ...found })
+        runs.push({ round, route: way.route, connections, baseline, ...found })
         const { requestsPerSecond, p50, samples } = found
         const vm = samples === undefined ? '' : `, VM ${samples.vm.p50.toFixed(1)} µs`
-        const trip = floor === undefined ? '' : `, empty round trip ${floor.roundTripUs.toFixed(1)} µs`
+        const trip = baseline === undefined ? '' : `, empty round trip ${baseline.roundTripUs.toFixed(1)} µs`
         console.error(`  ${requestsPerSecond.toFixed(0)} req/s, p50 ${p50.toFixed(1)} µs${vm}${trip}`)
       }
     }
@@ -236,7 +236,7 @@ async function measureWay(
   connections: number,
   seconds: number,
   samplesPort: number | undefined,
-): Promise<Omit<WayRun, 'round' | 'route' | 'connections' | 'floor'>> {
+): Promise<Omit<WayRun, 'round' | 'route' | 'connections' | 'baseline'>> {
   const fault = await checkAnswer(server, route)
   if (fault !== undefined) throw new Error(fault)
   await load(server, route, connections, 1)

@@ -6,10 +6,10 @@ import { readHostMemory } from '../../benchmark/isolated/host_memory.ts'
 import { WAYS } from '../../benchmark/isolated/plan.ts'
 import { formatIsolated, toMarkdown, toSummary } from '../../benchmark/isolated/report.ts'
 import {
-  type FloorReport,
+  type BaselineReport,
   type IsolatedReport,
   type Results,
-  toFloorParts,
+  toBaselineParts,
   toWayResults,
   type WayRun,
 } from '../../benchmark/isolated/results.ts'
@@ -42,12 +42,12 @@ function run(route: string, connections: number, p50: number, vm?: number, round
     p99: p50,
     failures: 0,
     samples,
-    floor: { roundTripUs: 27 * slower, pageUs: 1.5 / 32 * slower },
+    baseline: { roundTripUs: 27 * slower, pageUs: 1.5 / 32 * slower },
   }
 }
 
-function floorReport(roundTrip: number, copy: number): FloorReport {
-  return { floorUs: roundTrip + copy, roundTrip: flat(roundTrip), copy: flat(copy), copyPages: 32 }
+function baselineReport(roundTrip: number, copy: number): BaselineReport {
+  return { baselineUs: roundTrip + copy, roundTrip: flat(roundTrip), copy: flat(copy), copyPages: 32 }
 }
 
 const RUNS = [
@@ -66,7 +66,7 @@ const RESULTS: Results = {
   ways: toWayResults(WAYS, RUNS),
   runs: RUNS,
   vm: {
-    floorUs: 30,
+    baselineUs: 30,
     roundTrip: flat(27),
     copy: flat(1.5),
     copyPages: 32,
@@ -74,7 +74,7 @@ const RESULTS: Results = {
     helloRun: flat(32),
     helloReset: flat(10),
     twoThreads: 40_000,
-    twoThreadsFloorUs: 32,
+    twoThreadsBaselineUs: 32,
     poolOfTwo: 30_000,
   },
   boot: { bootMs: 999, answerMs: 1200 },
@@ -129,7 +129,7 @@ const REPORT: IsolatedReport = {
   failures: [],
 }
 
-Deno.test('figures are medians of rounds, and floors are those of their round', () => {
+Deno.test('figures are medians of rounds, and baselines are those of their round', () => {
   const seen = toMustHold(RESULTS).map(({ name, value, wanted, reached }) => [
     name,
     value === undefined ? undefined : Math.round(value * 1000) / 1000,
@@ -170,12 +170,15 @@ Deno.test('a wrong answer spoils the figures of its route', () => {
   assertEquals(spoilt.map(({ reached }) => reached), [false, false])
 })
 
-Deno.test('a round without its floor does not count', () => {
-  const runs = RUNS.map((run) => run.round === 1 ? { ...run, floor: undefined } : run)
+Deno.test('a round without its baseline does not count', () => {
+  const runs = RUNS.map((run) => run.round === 1 ? { ...run, baseline: undefined } : run)
   const [figure] = toMustHold({ ...RESULTS, runs })
   assertEquals(figure.value, (46 / 30 + 90 / 30) / 2)
-  assertEquals(toFloorParts([]), undefined)
-  assertEquals(toFloorParts([floorReport(20, 2), floorReport(40, 4)]), { roundTripUs: 30, pageUs: 3 / 32 })
+  assertEquals(toBaselineParts([]), undefined)
+  assertEquals(toBaselineParts([baselineReport(20, 2), baselineReport(40, 4)]), {
+    roundTripUs: 30,
+    pageUs: 3 / 32,
+  })
 })
 
 Deno.test('what was not measured is neither reached nor missed', () => {
@@ -192,7 +195,9 @@ Deno.test('a hog whose hellos never become quick again is not reached', () => {
 
 Deno.test('the report shows every row, figure and verdict, and replaces what a README had', () => {
   const text = formatIsolated(REPORT)
-  for (const part of ['A CPU, 2 cores', 'isolated Hono app', 'not reached', '1.60 floors', 'floor 30.0']) {
+  for (
+    const part of ['A CPU, 2 cores', 'isolated Hono app', 'not reached', '1.60 baselines', 'baseline 30.0']
+  ) {
     assertStringIncludes(text, part)
   }
   const summary = toSummary(REPORT)

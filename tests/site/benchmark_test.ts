@@ -1,6 +1,13 @@
 import { assert, assertEquals, assertStringIncludes } from '@std/assert'
 import { toFileUrl } from '@std/path'
-import { type Bar, drawBars, duration, group, type Scale } from '../../routes/_lib/benchmark/chart.ts'
+import {
+  type Bar,
+  drawBars,
+  drawCharts,
+  duration,
+  group,
+  type Scale,
+} from '../../routes/_lib/benchmark/chart.ts'
 import { readReports } from '../../routes/_lib/benchmark/reports.ts'
 import { createSite } from '../../routes/_site.ts'
 
@@ -66,6 +73,21 @@ Deno.test('the axis begins below and ends above every bar, and bars grow with th
     assert(chart.groups.every(({ bars }) => bars.every(({ y }) => y < chart.bottom)))
   }
   assertEquals([72.9, 1234, 17_200, 2.5e6].map(duration), ['72.9 µs', '1.23 ms', '17.2 ms', '2.5 s'])
+})
+
+Deno.test('a phone gets a narrow chart, whose names stand above their bars', () => {
+  const bars = [114_614, 1779].map((value) => ({
+    group: `/route-${value}`,
+    label: group(value),
+    value,
+    isOwn: true,
+  }))
+  const { wide, narrow } = drawCharts(bars, 'linear', group)
+  assert(narrow.width < wide.width)
+  for (const { bars: [bar], y } of narrow.groups) {
+    assert(y < bar.y + 1, 'the name is above its bar')
+    assert(bar.labelX + 60 < narrow.width, 'the number behind the bar fits')
+  }
 })
 
 Deno.test('the benchmark page shows every kind that was run, and how', async () => {

@@ -24,17 +24,17 @@ use sheet::{Format, Sheet};
 #[derive(Args, Debug, PartialEq, Eq)]
 pub struct Options {
     /// What is measured: everything, or only the search for the slowest system calls.
-    #[arg(value_enum, conflicts_with_all = ["floor", "deno"])]
+    #[arg(value_enum, conflicts_with_all = ["baseline", "deno"])]
     pub only: Option<Only>,
     /// A deno binary, to measure requests to it too.
-    #[arg(long, value_name = "PATH", conflicts_with = "floor")]
+    #[arg(long, value_name = "PATH", conflicts_with = "baseline")]
     pub deno: Option<PathBuf>,
     /// A program that answers the frames of `mayfly.h`, to measure requests to it too.
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["only", "floor"])]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["only", "baseline"])]
     pub program: Option<PathBuf>,
-    /// Only the floor of this moment.
+    /// Only the baseline of this moment.
     #[arg(long)]
-    pub floor: bool,
+    pub baseline: bool,
     /// One JSON object instead of lines for people.
     #[arg(long)]
     pub json: bool,
@@ -76,7 +76,7 @@ impl Options {
     }
 }
 
-/// Measures the bare machine, then stock Deno where its binary is given; or the floor alone.
+/// Measures the bare machine, then stock Deno where its binary is given; or the baseline alone.
 pub fn bench(options: &Options) -> Result<(), Box<dyn Error>> {
     if options.scheduling.is_some() {
         choose_scheduling(options.scheduling());
@@ -85,8 +85,8 @@ pub fn bench(options: &Options) -> Result<(), Box<dyn Error>> {
     let mut alarm = Alarm::new()?;
     let mut sheet = Sheet::new(if options.json { Format::Json } else { Format::Text });
     sheet.say(&format!("flavour {:?}", host.flavour()));
-    if options.floor {
-        bare::floor(&host, &mut alarm, &mut sheet)?;
+    if options.baseline {
+        bare::baseline(&host, &mut alarm, &mut sheet)?;
         sheet.end();
         return Ok(());
     }
@@ -95,12 +95,12 @@ pub fn bench(options: &Options) -> Result<(), Box<dyn Error>> {
         sheet.end();
         return Ok(());
     }
-    let floor = bare::bare(&host, &mut alarm, &mut sheet)?;
+    let baseline = bare::bare(&host, &mut alarm, &mut sheet)?;
     if let Some(program) = &options.program {
         native::native(&host, &mut alarm, program, &mut sheet)?;
     }
     match &options.deno {
-        Some(deno) => isolated::isolated(&host, &mut alarm, deno, floor, &mut sheet)?,
+        Some(deno) => isolated::isolated(&host, &mut alarm, deno, baseline, &mut sheet)?,
         None => sheet.say("stock Deno: not measured, give its binary by --deno PATH"),
     }
     sheet.end();
@@ -122,11 +122,15 @@ mod tests {
         assert_eq!((options.deno, options.json), (Some("/a".into()), true));
         assert!(!parse("").unwrap().json);
         assert_eq!(parse("--program /p").unwrap().program, Some("/p".into()));
-        assert!(parse("--floor --program /p").unwrap_err().contains("--program"));
-        assert!(parse("--floor").unwrap().floor && !options.floor);
-        assert!(parse("--floor --deno /a").unwrap_err().contains("--deno"));
+        assert!(
+            parse("--baseline --program /p")
+                .unwrap_err()
+                .contains("--program")
+        );
+        assert!(parse("--baseline").unwrap().baseline && !options.baseline);
+        assert!(parse("--baseline --deno /a").unwrap_err().contains("--deno"));
         assert_eq!(parse("calls --json").unwrap().only, Some(Only::Calls));
-        assert!(parse("calls --floor").unwrap_err().contains("--floor"));
+        assert!(parse("calls --baseline").unwrap_err().contains("--baseline"));
         assert!(parse("--deno").unwrap_err().contains("--deno"));
         assert!(parse("--fast").unwrap_err().contains("--fast"));
     }

@@ -26,7 +26,7 @@ enum Command {
     LeakCheck(leak::Options),
     /// Say which boundary this host gives, or what is missing.
     Doctor,
-    /// Measure round trip, fault, fork, reset and their floor.
+    /// Measure round trip, fault, fork, reset and their baseline.
     Bench(bench::Options),
 }
 

@@ -1,5 +1,5 @@
 /** The reports as the benchmark page and the home page show them. */
-import { drawBars, duration, group } from './chart.ts'
+import { drawCharts, duration, group } from './chart.ts'
 import {
   type Found,
   type IsolatedReport,
@@ -53,7 +53,7 @@ function toRoutes(report: RoutesReport) {
   return {
     rounds: report.rounds,
     duration: report.duration,
-    chart: drawBars(
+    charts: drawCharts(
       report.rows.map(({ route, server, requestsPerSecond }) => ({
         group: route,
         label: `${group(requestsPerSecond)} ${server}`,
@@ -101,7 +101,7 @@ function toIsolated(report: IsolatedReport) {
   return {
     rounds: report.rounds,
     seconds: report.seconds,
-    chart: drawBars(
+    charts: drawCharts(
       compareWays(report).map(({ label, p50, shown, isOwn }) => ({
         group: label,
         label: shown,

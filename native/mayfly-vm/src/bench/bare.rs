@@ -1,4 +1,4 @@
-//! What a bare machine costs here, and the floor below which no request can go.
+//! What a bare machine costs here, and the baseline below which no request can go.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -64,8 +64,8 @@ fn machine(host: &Arc<Host>) -> Result<Vm> {
     Ok(vm)
 }
 
-/// The parts of the floor: empty round trips, and copies of the pages.
-fn floor_parts(snapshot: &Arc<Snapshot>, alarm: &mut Alarm, count: usize) -> Result<(Samples, Samples)> {
+/// The parts of the baseline: empty round trips, and copies of the pages.
+fn baseline_parts(snapshot: &Arc<Snapshot>, alarm: &mut Alarm, count: usize) -> Result<(Samples, Samples)> {
     let mut vm = snapshot.fork()?;
     want_call(vm.run(alarm)?)?;
     let trips = take(count, || timed(|| want_call(vm.run(alarm)?)))?;
@@ -84,36 +84,36 @@ fn floor_parts(snapshot: &Arc<Snapshot>, alarm: &mut Alarm, count: usize) -> Res
 }
 
 /// One empty round trip and the copy of the pages, in microseconds: no request can be quicker.
-pub fn floor(host: &Arc<Host>, alarm: &mut Alarm, sheet: &mut Sheet) -> Result<f64> {
+pub fn baseline(host: &Arc<Host>, alarm: &mut Alarm, sheet: &mut Sheet) -> Result<f64> {
     alarm.set(Some(monotonic_ns() + 10_000_000_000))?;
     let snapshot = Arc::new(machine(host)?.snapshot(64 << 20)?);
-    tell_floor(&snapshot, alarm, sheet)
+    tell_baseline(&snapshot, alarm, sheet)
 }
 
-fn tell_floor(snapshot: &Arc<Snapshot>, alarm: &mut Alarm, sheet: &mut Sheet) -> Result<f64> {
-    let (trips, copies) = floor_parts(snapshot, alarm, 5000)?;
+fn tell_baseline(snapshot: &Arc<Snapshot>, alarm: &mut Alarm, sheet: &mut Sheet) -> Result<f64> {
+    let (trips, copies) = baseline_parts(snapshot, alarm, 5000)?;
     sheet.times("roundTrip", "round trip by system call", &trips);
     sheet.times("copy", &format!("copy of {PAGES} pages"), &copies);
     sheet.number("copyPages", PAGES as f64);
-    let floor = trips.at(500) + copies.at(500);
-    sheet.say(&format!("{:<34}     {floor:8.2}  us", "floor"));
-    sheet.number("floorUs", floor);
-    Ok(floor)
+    let baseline = trips.at(500) + copies.at(500);
+    sheet.say(&format!("{:<34}     {baseline:8.2}  us", "baseline"));
+    sheet.number("baselineUs", baseline);
+    Ok(baseline)
 }
 
-/// The floor of this moment, in microseconds, by so many trips.
-pub fn floor_now(host: &Arc<Host>, alarm: &mut Alarm, count: usize) -> Result<f64> {
+/// The baseline of this moment, in microseconds, by so many trips.
+pub fn baseline_now(host: &Arc<Host>, alarm: &mut Alarm, count: usize) -> Result<f64> {
     alarm.set(Some(monotonic_ns() + 10_000_000_000))?;
     let snapshot = Arc::new(machine(host)?.snapshot(64 << 20)?);
-    let (trips, copies) = floor_parts(&snapshot, alarm, count)?;
+    let (trips, copies) = baseline_parts(&snapshot, alarm, count)?;
     Ok(trips.at(500) + copies.at(500))
 }
 
-/// Measures the bare machine; gives the floor in microseconds.
+/// Measures the bare machine; gives the baseline in microseconds.
 pub fn bare(host: &Arc<Host>, alarm: &mut Alarm, sheet: &mut Sheet) -> Result<f64> {
     alarm.set(Some(monotonic_ns() + 120_000_000_000))?;
     let snapshot = Arc::new(machine(host)?.snapshot(64 << 20)?);
-    let floor = tell_floor(&snapshot, alarm, sheet)?;
+    let baseline = tell_baseline(&snapshot, alarm, sheet)?;
 
     let mut vm = machine(host)?;
     let mut at = 0x5000_0000;
@@ -154,10 +154,10 @@ pub fn bare(host: &Arc<Host>, alarm: &mut Alarm, sheet: &mut Sheet) -> Result<f6
     sheet.times("bareRun", &format!("request that writes {PAGES} pages"), &runs);
     sheet.times("bareReset", "its reset", &resets);
     vm.check()?;
-    let ratio = (runs.at(500) + resets.at(500)) / floor;
+    let ratio = (runs.at(500) + resets.at(500)) / baseline;
     sheet.say(&format!(
-        "{:<34}     {ratio:8.2}  times the floor",
+        "{:<34}     {ratio:8.2}  times the baseline",
         "request and reset"
     ));
-    Ok(floor)
+    Ok(baseline)
 }

@@ -25,7 +25,7 @@ pub fn isolated(
     host: &Arc<Host>,
     alarm: &mut Alarm,
     deno: &Path,
-    floor: f64,
+    baseline: f64,
     sheet: &mut Sheet,
 ) -> Result<(), Box<dyn Error>> {
     let spec = deno_spec(
@@ -49,7 +49,7 @@ pub fn isolated(
             fork_memory(&program, alarm, sheet)?;
             soak(&program, alarm, SOAK, sheet)?;
         }
-        measure(&program, body, alarm, floor, sheet)?;
+        measure(&program, body, alarm, baseline, sheet)?;
     }
     Ok(())
 }
@@ -83,7 +83,7 @@ fn measure(
     program: &Arc<Program>,
     body: &str,
     alarm: &mut Alarm,
-    floor: f64,
+    baseline: f64,
     sheet: &mut Sheet,
 ) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
@@ -106,9 +106,9 @@ fn measure(
     instance.check()?;
     let first = runs[0] / 1000;
     let (runs, resets) = (Samples::new(runs), Samples::new(resets));
-    let ratio = (runs.at(500) + resets.at(500)) / floor;
+    let ratio = (runs.at(500) + resets.at(500)) / baseline;
     sheet.say(&format!(
-        "{body:<6} fork {forked} us, first {first} us, {exits} exits, {pages} dirty pages, {ratio:.2} times the floor"
+        "{body:<6} fork {forked} us, first {first} us, {exits} exits, {pages} dirty pages, {ratio:.2} times the baseline"
     ));
     sheet.times(&format!("{body}Run"), "  run", &runs);
     sheet.times(&format!("{body}Reset"), "  reset", &resets);

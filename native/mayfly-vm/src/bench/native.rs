@@ -1,4 +1,4 @@
-//! What requests to a program by `mayfly.h` cost, beside the floor of the same moment.
+//! What requests to a program by `mayfly.h` cost, beside the baseline of the same moment.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -10,13 +10,13 @@ use mayfly_pool::{Instance, Program, Spec, WarmupRequest};
 use mayfly_vmm::{Alarm, Host, monotonic_ns};
 use mayfly_wire::{Head, Kind};
 
-use super::bare::floor_now;
+use super::bare::baseline_now;
 use super::request::check;
 use super::sheet::{Samples, Sheet};
 
-/// Looks at floor and program, in turn: the median of what lies between is told.
+/// Looks at baseline and program, in turn: the median of what lies between is told.
 const TURNS: usize = 9;
-/// Requests of a turn, and round trips of its floor.
+/// Requests of a turn, and round trips of its baseline.
 const REQUESTS: usize = 1000;
 /// Requests before the snapshot.
 const WARMUP: i32 = 100;
@@ -56,7 +56,7 @@ pub fn native(
     let (mut runs, mut resets, mut over, mut ratios) = (vec![], vec![], vec![], vec![]);
     let (mut seen, mut pages) = (BTreeSet::new(), 0);
     for _ in 0..TURNS {
-        let before = floor_now(host, alarm, REQUESTS)?;
+        let before = baseline_now(host, alarm, REQUESTS)?;
         let mut wholes = Vec::new();
         for _ in 0..REQUESTS {
             let begin = Instant::now();
@@ -69,20 +69,20 @@ pub fn native(
             wholes.push((end - begin).as_nanos() as u64);
             check("native", outcome, &mut seen)?;
         }
-        let floor = f64::midpoint(before, floor_now(host, alarm, REQUESTS)?);
+        let baseline = f64::midpoint(before, baseline_now(host, alarm, REQUESTS)?);
         let whole = Samples::new(wholes).at(500);
-        over.push(whole - floor);
-        ratios.push(whole / floor);
+        over.push(whole - baseline);
+        ratios.push(whole / baseline);
     }
     instance.check()?;
     sheet.times("nativeRun", "  run", &Samples::new(runs));
     sheet.times("nativeReset", "  reset", &Samples::new(resets));
     let (over, ratio) = (median(over), median(ratios));
     sheet.say(&format!(
-        "  {pages} dirty pages, {over:.2} us over the floor beside it, {ratio:.2} times that floor"
+        "  {pages} dirty pages, {over:.2} us over the baseline beside it, {ratio:.2} times that baseline"
     ));
-    sheet.number("nativeOverFloorUs", over);
-    sheet.number("nativeFloors", ratio);
+    sheet.number("nativeOverBaselineUs", over);
+    sheet.number("nativeBaselines", ratio);
     Ok(())
 }
 

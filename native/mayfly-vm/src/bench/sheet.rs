@@ -92,11 +92,11 @@ mod tests {
     fn members_are_numbers_and_quantiles() {
         let mut sheet = Sheet::new(Format::Json);
         assert_eq!(sheet.object(), "{}");
-        sheet.number("floorUs", 28.5);
+        sheet.number("baselineUs", 28.5);
         sheet.times("trip", "a trip", &Samples::new((1..=1000).rev().collect()));
         assert_eq!(
             sheet.object(),
-            r#"{"floorUs":28.5,"trip":{"p50":0.501,"p90":0.901,"p99":0.991}}"#
+            r#"{"baselineUs":28.5,"trip":{"p50":0.501,"p90":0.901,"p99":0.991}}"#
         );
         sheet.number("share", 1.0 / 0.0);
         assert!(sheet.object().contains(r#""share":0.0"#));

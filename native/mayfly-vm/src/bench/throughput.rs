@@ -1,9 +1,9 @@
 //! How many requests a second two threads answer, and what part that is of what two cores could at best.
 //!
-//! A virtual core is quicker in one second than in the next, so the floor is taken before and after each turn:
+//! A virtual core is quicker in one second than in the next, so the baseline is taken before and after each turn:
 //!
 //! ```text
-//! floor  two threads  floor   floor  pool of two  floor   floor  two threads ...
+//! baseline  two threads  baseline   baseline  pool of two  baseline   baseline  two threads ...
 //! ```
 
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use mayfly_pool::{Instance, Job, Pool, Program};
 use mayfly_vmm::{Alarm, Host, monotonic_ns};
 
-use super::bare::floor_now;
+use super::bare::baseline_now;
 use super::request::{check, frame};
 use super::sheet::Sheet;
 
@@ -24,7 +24,7 @@ const TURNS: usize = 9;
 const REQUESTS: u64 = 5000;
 /// Requests of a machine before those that count: they make its pages private.
 const FIRST: u64 = 100;
-/// Round trips of a look at the floor.
+/// Round trips of a look at the baseline.
 const TRIPS: usize = 500;
 const TIMEOUT_NS: u64 = 5_000_000_000;
 
@@ -45,16 +45,16 @@ pub fn throughput(
     Ok(())
 }
 
-/// Requests a second in one turn, and two floors around it.
+/// Requests a second in one turn, and two baselines around it.
 struct Turn {
     rate: f64,
-    floor: f64,
+    baseline: f64,
 }
 
 impl Turn {
-    /// The part of what two cores do at the floor.
+    /// The part of what two cores do at the baseline.
     fn share(&self) -> f64 {
-        self.rate * self.floor * 1e-6 / 2.0
+        self.rate * self.baseline * 1e-6 / 2.0
     }
 }
 
@@ -63,30 +63,30 @@ fn turn(
     alarm: &mut Alarm,
     rate: impl FnOnce() -> Result<f64, Box<dyn Error>>,
 ) -> Result<Turn, Box<dyn Error>> {
-    let before = floor_now(host, alarm, TRIPS)?;
+    let before = baseline_now(host, alarm, TRIPS)?;
     let rate = rate()?;
-    let after = floor_now(host, alarm, TRIPS)?;
+    let after = baseline_now(host, alarm, TRIPS)?;
     Ok(Turn {
         rate,
-        floor: (before + after) / 2.0,
+        baseline: (before + after) / 2.0,
     })
 }
 
 fn tell(name: &str, what: &str, mut turns: Vec<Turn>, sheet: &mut Sheet) {
     turns.sort_by(|a, b| a.share().total_cmp(&b.share()));
-    let Some(Turn { rate, floor }) = turns.get(turns.len() / 2) else {
+    let Some(Turn { rate, baseline }) = turns.get(turns.len() / 2) else {
         return;
     };
     let share = |at: usize| turns.get(at).map_or(0.0, Turn::share);
     sheet.say(&format!(
-        "{what}: {rate:.0} requests a second, {:.2} of two floors of {floor:.2} us ({:.2} to {:.2} in {} turns)",
+        "{what}: {rate:.0} requests a second, {:.2} of two baselines of {baseline:.2} us ({:.2} to {:.2} in {} turns)",
         share(turns.len() / 2),
         share(0),
         share(turns.len() - 1),
         turns.len(),
     ));
     sheet.number(name, *rate);
-    sheet.number(&format!("{name}FloorUs"), *floor);
+    sheet.number(&format!("{name}BaselineUs"), *baseline);
 }
 
 fn two_threads(program: &Arc<Program>) -> Result<f64, Box<dyn Error>> {
