@@ -18,7 +18,7 @@ interface Told {
   readonly denied: Set<string>
 }
 
-/** Tenants of which stderr has heard something lately. */
+/** Tenants whose reports on standard error are remembered, so that none is repeated. */
 const MAX_TOLD = 1000
 
 /** The tenants that the options name; nothing is read yet. */

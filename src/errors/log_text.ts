@@ -51,7 +51,7 @@ function describe(error: unknown, project: string | null): { line: string; key: 
   const [first = '', ...more] = (summary ?? String(error.message)).split('\n')
   const named = summary === undefined ? `${error.name}: ${first}` : first
   const suffix = place === undefined || named.includes(place) ? '' : ` (${place})`
-  // One frame says what the line says already, and the frames of a file that did not run are of who asked for it.
+  // A single frame repeats the line. The frames of a file that did not run are those of its importer.
   const shown = summary !== undefined || frames.length === 1 ? [] : frames
   const below = [...more.filter((text) => text.trim() !== ''), ...shown].slice(0, MOST_LINES)
   return { line: named + suffix, key: withoutNumbers(named) + suffix, below }

@@ -77,7 +77,7 @@ const FLOWS = 2 ** 24 - 1
 /** Runs of all shapes before a snapshot, at most: the warm-up ends sooner where they become no faster. After 600 a `fetch` took twice as long. */
 const WARMUP_RUNS = 4000
 
-/** A native program that did not start is left alone for so many times as long as that took: starts cost the host, and no allowance. */
+/** The next attempt to start a native program waits this many times as long as the failed one took: no limit counts the time of starts. */
 const START_PAUSES = 10
 
 /** Loads a program into a runner and gives the names of its exports. */

@@ -19,8 +19,8 @@ const LIMITS = {
   mappings: 60,
 }
 
-/** What a deed is answered with, and what its request was denied. */
-const CASES: readonly [deed: string, answer: string | RegExp, denied: string][] = [
+/** What a case is answered with, and what its request was denied. */
+const CASES: readonly [asked: string, answer: string | RegExp, denied: string][] = [
   ['calls 99', '99 0', ''],
   ['calls 100', '(calls)', ''],
   // Three are open from the start; EMFILE is 24.
@@ -64,16 +64,20 @@ testWith(
 async function meetLimits(library: NativeLibrary, guest: string): Promise<void> {
   await using pool = new NativePool(library, { workers: 1, queue: 4, busyPollUs: 0 })
   await using program = await NativeProgram.boot(library, guestSpec(guest, { limits: LIMITS }))
-  const send = (deed: string) => pool.submit(program, ask(deed), { timeoutMs: 60_000 })
-  for (const [deed, answer, denied] of CASES) {
-    const done = await send(deed)
+  const send = (asked: string) => pool.submit(program, ask(asked), { timeoutMs: 60_000 })
+  for (const [asked, answer, denied] of CASES) {
+    const done = await send(asked)
     const found = told(done)
-    assert(typeof answer === 'string' ? found === answer : answer.test(found), `${deed}: ${found}`)
-    assertEquals(tellDenials(done), denied, deed)
-    const isCut = deed === 'log 1001'
-    assertEquals([done.log.length, done.logDropped], [deed.startsWith('log') ? 1000 : 0, isCut ? 1 : 0], deed)
+    assert(typeof answer === 'string' ? found === answer : answer.test(found), `${asked}: ${found}`)
+    assertEquals(tellDenials(done), denied, asked)
+    const isCut = asked === 'log 1001'
+    assertEquals(
+      [done.log.length, done.logDropped],
+      [asked.startsWith('log') ? 1000 : 0, isCut ? 1 : 0],
+      asked,
+    )
     const next = await send('hello')
-    assertEquals([told(next), next.denials, next.logDropped], ['hello', [], 0], `after ${deed}`)
+    assertEquals([told(next), next.denials, next.logDropped], ['hello', [], 0], `after ${asked}`)
   }
   const { outcomes, denials, logsCut, lost } = pool.statistics()
   const answered = 2 * CASES.length - 4

@@ -8,9 +8,9 @@ export const isolated = {
   warmup: [{ path: '/do?what=nothing' }],
 }
 
-type Deed = (ctx: Context) => unknown
+type Case = (ctx: Context) => unknown
 
-const DEEDS: Readonly<Record<string, Deed>> = {
+const CASES: Readonly<Record<string, Case>> = {
   nothing: () => null,
   throw: () => {
     throw new Error('thrown on purpose')
@@ -50,6 +50,6 @@ const DEEDS: Readonly<Record<string, Deed>> = {
 export async function GET(ctx: Context): Promise<Response> {
   const what = ctx.get.query('what')!
   if (what !== 'nothing') (globalThis as Record<string, unknown>)[`mark_${what}`] = what
-  const result = await DEEDS[what](ctx)
+  const result = await CASES[what](ctx)
   return result instanceof Response ? result : ctx.send.text('done')
 }

@@ -3,7 +3,7 @@ import type { Context } from '@mayfly/mayfly'
 
 export const isolated = { timeoutMs: 8, memoryMb: 16, warmup: [{ path: '/loop?what=nothing' }] }
 
-const DEEDS: Readonly<Record<string, () => unknown>> = {
+const CASES: Readonly<Record<string, () => unknown>> = {
   nothing: () => null,
   spin: () => {
     while (true);
@@ -15,6 +15,6 @@ const DEEDS: Readonly<Record<string, () => unknown>> = {
 }
 
 export async function GET(ctx: Context): Promise<Response> {
-  await DEEDS[ctx.get.query('what')!]()
+  await CASES[ctx.get.query('what')!]()
   return ctx.send.text('done')
 }

@@ -33,7 +33,7 @@ export function setIsolatedTable(app: App, table: RouteTable): void {
   isolated.work = isolated.work.then(() => follow(app, table))
 }
 
-/** Work where there is no table, one and the same: who waits compares it with what there is later. */
+/** The work of a router without a table: always this one promise, because waiters compare it with the later one. */
 const NOTHING = Promise.resolve()
 
 /** Boots the programs of the table, once; resolves when they run or cannot. Never rejects. */

@@ -103,7 +103,9 @@ async function bootSurvivors(
       const native = await NativeProgram.boot(library, spec, signal, key)
       const failed = warmup.length === 0 ? undefined : failedHook(plan, native, steps.length - 1)
       if (failed === undefined) return { native, trials: toTrials(native, steps) }
-      console.error(`mayfly: ${failed}; it starts without a warm-up, of which nothing may stay`)
+      console.error(
+        `mayfly: ${failed}; it starts without a warm-up, as its program could keep what the warm-up left`,
+      )
       await native.close()
       warmup = []
     } catch (error) {
