@@ -15,9 +15,12 @@ export const GET: Handler = (ctx) => {
       'routes/reach/count.ts',
       'routes/_lib/reach/counter.js',
       'routes/_lib/reach/bindings.ts',
+      'routes/reach/clock.ts',
+      'routes/_public/reach_clock.js',
     ],
-    scripts: ['reach.js'],
+    scripts: ['reach.js', 'reach_clock.js'],
     data: {
+      now: new Date().toISOString().slice(11, 19),
       isolation: { phase: isolation.phase, text: sayPhase(isolation) },
       neighbour,
       fetches: [

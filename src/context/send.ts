@@ -126,5 +126,5 @@ function setAll(headers: Headers, from: Headers): void {
 
 function toOwner(state: RequestState): StreamOwner {
   const { host } = state
-  return { open: host.streams, failed: (error) => host.streamFailed(state, error) }
+  return { open: host.streams, failed: (error) => host.streamFailed(state, error), awaitsEnd: state.isolated }
 }

@@ -9,6 +9,8 @@ export interface StreamOwner {
   readonly open: Set<() => void>
   /** Called when a stream breaks because its source threw: the client has the headers and sees a broken transfer. */
   failed(error: unknown): void
+  /** Whether a stream is cancelled only when its source has come to its end, as a machine that ends then has to. Default false. */
+  readonly awaitsEnd?: boolean | undefined
 }
 
 /** A byte stream over text and bytes. A cancelled stream calls `return()` of the iterator, so `finally` blocks run. */
@@ -59,9 +61,9 @@ export function toEventStream(
     },
     async close() {
       endSilence?.()
-      // An iterator that waits inside next() ends only when that wait does, so its end is not awaited.
       const ended = iterator.return?.()
-      if (pending === undefined) await ended
+      // An iterator that waits inside next() ends only when that wait does.
+      if (pending === undefined || owner.awaitsEnd) await ended
       else Promise.resolve(ended).catch(() => {})
     },
   })

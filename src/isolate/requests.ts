@@ -13,7 +13,7 @@ import { isOriginAllowed } from '../context/websocket_handshake.ts'
 import { HttpError } from '../errors/http_error.ts'
 import { toPrintable } from '../errors/printable.ts'
 import type { Conversation } from '../reach/calls/conversation.ts'
-import type { AnswerStream } from '../reach/streams/answer_stream.ts'
+import { type AnswerStream, StreamError } from '../reach/streams/answer_stream.ts'
 import { StreamLimitError } from '../reach/streams/limits.ts'
 import { RequestChannel, type RequestStream } from '../reach/streams/request_channel.ts'
 import { UpgradeError, upgradeRequest } from '../reach/streams/upgrade.ts'
@@ -89,10 +89,18 @@ function ask(
   const { promise, resolve, reject } = answer
   completion.then((done) => {
     const stream = channel?.stream ?? null
-    if (stream === null) return resolve(take(isolation, handler, ctx, done))
-    if (refusals !== null) tellRefusals(isolation.options.hooks, handler, done, refusals)
-    return endStream(isolation, handler, done, stream)
-  }).catch(reject)
+    const failure = stream?.failure ?? channel?.failure
+    if (stream === null && failure === undefined) return resolve(take(isolation, handler, ctx, done))
+    const { hooks } = isolation.options
+    report(hooks, handler, done)
+    if (stream === null) return refuseAnswer(hooks, handler.program.plan, done, failure)
+    if (refusals !== null) tellRefusals(hooks, handler, done, refusals)
+    return endStream(hooks, handler, done, stream, failure)
+  }).catch((error) => {
+    // Where its machines have failed.
+    channel?.stream?.over((failure) => failure ?? error)
+    reject(error)
+  })
   return promise
 }
 
@@ -152,18 +160,19 @@ function toRefused(ctx: RequestState, error: unknown): unknown {
 
 /** Reports a request whose response was a stream, and ends that where it has not. */
 async function endStream(
-  { options: { hooks } }: Isolation,
+  hooks: IsolationHooks,
   handler: IsolatedHandler,
   completion: Completion,
   stream: RequestStream,
+  failure: unknown,
 ): Promise<void> {
-  report(hooks, handler, completion)
   const { plan } = handler.program
-  const { failure } = stream
-  stream.over((failure) => failure ?? brokenBy(plan, completion))
+  stream.over(() => failure ?? brokenBy(plan, completion))
   await tellDenied(hooks, plan, completion)
   if (failure instanceof StreamLimitError) {
     await tellEnding(hooks, plan, completion, streamEnding(failure))
+  } else if (isFault(failure)) {
+    await tellEnding(hooks, plan, completion, { kind: 'crash', reason: failure.message })
   } else if (completion.outcome !== 'answered' && completion.outcome !== 'called-off') {
     await tellEnding(hooks, plan, completion, endingOf(plan.options, completion))
   }
@@ -280,11 +289,16 @@ async function refuseAnswer(
 
 /** The error of an answer that is none, for a fault in it; any other as it is. */
 function toInvalid(error: unknown): unknown {
-  if (!(error instanceof FrameError || error instanceof AnswerError)) return error
+  if (!isFault(error)) return error
   return new HttpError(502, 'The isolated handler gave no valid answer', {
     type: 'isolation-crash',
     cause: error,
   })
+}
+
+/** Whether a program answered what is no answer. */
+function isFault(error: unknown): error is Error {
+  return error instanceof FrameError || error instanceof AnswerError || error instanceof StreamError
 }
 
 /** Reports how a request ended, after `complete`: an answer that stands need not wait for the reset, and this one does not. */

@@ -51,13 +51,15 @@ export class FetchAnswer {
       const { completion, remains } = done
       const limits = this.#limits
       const { stream } = this
+      const failure = this.#channel?.failure
       if (stream === null) {
+        if (failure !== undefined) return reject(takeBroken(limits, completion, remains, failure))
         const response = takeResponse(limits, completion, remains)
         whole(response, done)
         return resolve(response)
       }
-      stream.over((failure) => {
-        const error = takeBroken(limits, completion, remains, failure)
+      stream.over((broken) => {
+        const error = takeBroken(limits, completion, remains, broken ?? failure)
         // Where its head was none.
         reject(error)
         return error

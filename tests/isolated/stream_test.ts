@@ -1,5 +1,6 @@
 /** Responses of isolated handlers whose bodies come piece by piece, in real machines and over real sockets. */
 import { assert, assertEquals, assertRejects, assertStringIncludes } from '@std/assert'
+import { until } from '../until.ts'
 import { inEachRuntime, openSite, type Suite } from './fixture.ts'
 
 inEachRuntime((runtime) => openSite('streams', { isolate: { vms: 1, runtime } }), suite)
@@ -75,7 +76,10 @@ function suite({ runtime, test, site }: Suite): void {
       'streamBytes, 4000000 bytes',
     )
     await assertRejects(async () => (await open('ticks&n=100000&ms=50')).text(), Error, 'streamMs, 8000 ms')
-    await until(() => events('isolate:timeout').length === 2 && events('isolate:crash').length === 1)
+    await until(
+      'the events of three limits',
+      () => events('isolate:timeout').length === 2 && events('isolate:crash').length === 1,
+    )
     assertEquals(
       (events('isolate:timeout') as { reason: string; limit: number }[]).map((
         { reason, limit },
@@ -103,22 +107,14 @@ function suite({ runtime, test, site }: Suite): void {
         assertEquals(await (await open('plain')).text(), 'plain')
       }
     }
-    await until(() => events('isolate:lost').length === 0)
+    assertEquals(events('isolate:lost'), [])
   })
 
   test('one that nobody reads holds a window, and ends', async () => {
     site.events.length = 0
     const response = await open('generator&n=100000')
-    await until(() => events('isolate:timeout').length === 1)
+    await until('the event of a limit', () => events('isolate:timeout').length === 1)
     assertEquals((events('isolate:timeout') as { reason: string }[])[0]!.reason, 'streamIdleMs')
     await response.body!.cancel().catch(() => {})
   })
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  const end = performance.now() + 60_000
-  while (!holds()) {
-    if (performance.now() > end) throw new Error('it does not come')
-    await new Promise((done) => setTimeout(done, 5))
-  }
 }

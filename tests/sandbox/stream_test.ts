@@ -1,6 +1,6 @@
 /** Responses of programs whose bodies come piece by piece. */
 import { assert, assertEquals, assertRejects } from '@std/assert'
-import { OutputError, type SandboxCode, ThrownError, TimeoutError } from '@mayfly/mayfly/sandbox'
+import { CrashError, OutputError, type SandboxCode, ThrownError, TimeoutError } from '@mayfly/mayfly/sandbox'
 import { inEachSandbox } from './fixture.ts'
 
 const program = (body: string, more: Partial<SandboxCode> = {}): SandboxCode => ({
@@ -24,7 +24,7 @@ const TICKS = `
     if (--left === 0) controller.close()
   })`
 
-inEachSandbox({}, ({ test, sandbox }) => {
+inEachSandbox({}, ({ runtime, test, sandbox }) => {
   test('pieces come as they are made: once, by name, and of a kept program', async () => {
     assertEquals(
       await (await sandbox().load(program(TICKS)).fetch('http://x/')).text(),
@@ -86,6 +86,35 @@ inEachSandbox({}, ({ test, sandbox }) => {
     await assertRejects(
       () => sandbox().load(program('return stream((c) => c.enqueue(7))')).fetch('http://x/'),
       ThrownError,
+    )
+  })
+
+  test('a program that says what belongs to no stream gave no answer, and the next run is right', async () => {
+    // No program of the other runtime reaches its standard output.
+    if (runtime !== 'deno') return
+    const forges = (...messages: string[]) =>
+      sandbox().load(program(`
+        const { writeSync } = process.getBuiltinModule('node:fs')
+        for (const [head, body] of ${JSON.stringify(messages.map((message) => message.split(' ')))}) {
+          const frame = new Uint8Array(20 + head.length + body.length)
+          frame.set([...encode('MAYF'), 1, 3])
+          const view = new DataView(frame.buffer)
+          view.setUint32(8, 4 + head.length, true)
+          view.setUint32(12, body.length, true)
+          view.setUint32(16, 1, true)
+          frame.set(encode(head + body), 20)
+          writeSync(1, frame)
+        }
+        await pause(5000)`)).fetch('http://x/')
+    const HEAD = '["answer"] {"status":200,"headers":[]}'
+    await assertRejects(() => forges('["piece"] x'), CrashError, 'belongs to no stream')
+    await assertRejects(() => forges('["answer"] {"status":"200"}'), CrashError, 'gave no valid answer')
+    const response = await forges(HEAD, '["peace"] x')
+    await assertRejects(() => response.text(), CrashError, 'said no piece of its stream')
+    assertEquals(await (await forges(HEAD, '["piece"] x', '["end"] ')).text(), 'x')
+    assertEquals(
+      await (await sandbox().load(program(TICKS)).fetch('http://x/')).text(),
+      'tick 3;tick 2;tick 1;',
     )
   })
 

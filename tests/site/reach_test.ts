@@ -83,6 +83,16 @@ testIsolated(
       many.map((_, at) => `Hello ${33436187 + at} World!`),
     )
     assertEquals(JSON.parse((await get(site, '/isolated/counter')).text), { count: 1 })
+    const clock = await site.fetch(new Request(`${ORIGIN}/reach/clock`))
+    assertEquals([clock.status, clock.headers.get('content-type')], [200, 'text/event-stream'])
+    const reader = clock.body!.pipeThrough(new TextDecoderStream()).getReader()
+    for (let id = 1; id <= 3; id++) {
+      const { value } = await reader.read()
+      const [, said, iso] = /^event: tick\nid: (\d+)\ndata: \{"iso":"([^"]+)"\}\n\n$/.exec(value!)!
+      assertEquals(Number(said), id)
+      assert(Math.abs(Date.parse(iso!) - Date.now()) < 60_000, iso)
+    }
+    await reader.cancel()
   },
 )
 
@@ -118,6 +128,11 @@ Deno.test({
       await page.press('#url', 'Enter')
       const selector = '.tries li:has(> a[data-own]) .answer'
       await page.waitForFunction(inPage.says, { selector, pattern: 'refused' })
+      const clock = '#clock'
+      await page.waitForFunction(inPage.says, { selector: '#clock-state', pattern: 'Tick \\d+$' })
+      const early = await page.locator(clock).innerText()
+      assertMatch(early, /^\d\d:\d\d:\d\d$/)
+      await page.waitForFunction(inPage.says, { selector: clock, pattern: `^(?!${early})` })
       assertEquals(await page.locator('#machines').isVisible(), false)
       assertEquals(faults, [])
       assertEquals(await page.evaluate(inPage.contrastFaults), [])

@@ -10,6 +10,14 @@ export type PieceReader = Pick<ReadableStreamDefaultReader<Uint8Array>, 'read' |
 export type StreamEnd = 'sent' | 'cancelled' | 'closed'
 
 /**
+ * Milliseconds of its clock for which a warm-up waits until its body has ended. That costs no real time, and a body that a snapshot keeps
+ * waiting would go on in every request.
+ */
+const LEFTOVER_MS = 60_000
+/** The runtime's own: a timer of the guest is none of the program. */
+const { setTimeout, clearTimeout } = globalThis
+
+/**
  * Sends the head of an answer, as JSON, and then what `reader` gives, never more ahead of the client than a window. Rejects with what the
  * body throws; the host learns of that by the request's own answer.
  */
@@ -41,7 +49,7 @@ export async function sendAnswer(
     for (const chunk of first) await send(chunk)
     for (;;) {
       const { value, done } = await reader.read()
-      if (done) break
+      if (done || !exchanges.has(id)) break
       await send(checkChunk(value))
     }
     if (exchanges.has(id)) exchanges.send(id, ['end'])
@@ -49,11 +57,22 @@ export async function sendAnswer(
   }
   try {
     const end = await Promise.race([sendAll(), over.promise])
-    if (end !== 'sent') await reader.cancel(new DOMException('The client has gone', 'AbortError'))
+    if (end === 'sent') return end
+    const cancelled = reader.cancel(new DOMException('The client has gone', 'AbortError'))
+    // The host bounds the wait of a request. What a body asks of it at its end fails in a warm-up.
+    await (end === 'cancelled' ? cancelled : settled(cancelled, LEFTOVER_MS))
     return end
   } finally {
     exchanges.finish(id)
   }
+}
+
+/** Resolves when `promise` is settled, or after `ms`. */
+async function settled(promise: Promise<unknown>, ms: number): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<void>((resolve) => timer = setTimeout(resolve, ms))
+  await Promise.race([promise.then(() => {}, () => {}), late])
+  clearTimeout(timer)
 }
 
 /** What a body gives. Throws `TypeError` for what is no piece of one. */

@@ -72,6 +72,8 @@ export class AnswerStream {
 
   /** Takes a message of its exchange. */
   hear({ head, body }: Message): void {
+    if (this.#state === 'ended') return this.#stray()
+    // What was on its way when its reader went.
     if (this.#state !== 'open') return
     const verb = decoder.decode(head.subarray(0, 16))
     if (verb === '["end"]') {
@@ -103,6 +105,12 @@ export class AnswerStream {
     const error = toError(this.#failure)
     this.#options.broke?.(error)
     this.#inbox.fail(error)
+  }
+
+  /** Who reads it has all of it, and its request ends now. */
+  #stray(): void {
+    this.#failure ??= new StreamError('The program said something behind the end of its stream')
+    this.#options.callOff()
   }
 
   #cancel(): void {

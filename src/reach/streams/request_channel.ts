@@ -1,7 +1,7 @@
 /** The host's side of one request: what its program asks, and the stream that it answers with. */
 import type { Conversation } from '../calls/conversation.ts'
 import type { Message } from '../calls/protocol.ts'
-import { AnswerStream } from './answer_stream.ts'
+import { AnswerStream, StreamError } from './answer_stream.ts'
 import type { Extend, Say, StreamLimits } from './limits.ts'
 import { type HostSocket, SocketStream } from './socket_stream.ts'
 
@@ -47,6 +47,7 @@ export class RequestChannel {
   readonly #options: RequestChannelOptions
   readonly #off = new AbortController()
   #stream: RequestStream | null = null
+  #failure: unknown
 
   constructor(options: RequestChannelOptions) {
     this.#options = options
@@ -61,11 +62,20 @@ export class RequestChannel {
     return this.#stream
   }
 
+  /** Why it ended the request, where that is no fault of its stream; undefined where it did not. */
+  get failure(): unknown {
+    return this.#failure
+  }
+
   hear(message: Message, say: Say, extend: Extend): void {
     const { conversation, limits, begin, broke, open } = this.#options
     if (message.id === this.#stream?.id) return this.#stream.hear(message)
     if (this.#stream === null && startsUpgrade(message.head)) return this.#upgrade(message, say, extend)
-    if (this.#stream !== null || !isAnswer(message.head)) return conversation?.hear(message, say)
+    if (this.#stream !== null || !isAnswer(message.head)) {
+      if (conversation !== null) return conversation.hear(message, say)
+      this.#failure ??= new StreamError('The program said something that belongs to no stream')
+      return this.#off.abort()
+    }
     const callOff = () => this.#off.abort()
     const stream = this.#stream = new AnswerStream({
       id: message.id,

@@ -182,6 +182,15 @@ impl Host {
         }
     }
 
+    /// Waits until so many messages of a request were heard.
+    pub fn until_heard(&mut self, id: u64, count: u64) {
+        let end = Instant::now() + Duration::from_nanos(PATIENCE);
+        while self.under_way[&id].heard < count {
+            assert!(Instant::now() < end, "waited in vain for message {count} of {id}");
+            self.step();
+        }
+    }
+
     pub fn until_parked(&mut self, count: usize) {
         let end = Instant::now() + Duration::from_nanos(PATIENCE);
         while self.pool.parked() < count {
