@@ -7,8 +7,9 @@
  * kv get    a key of SQLite in memory         outside    the same in the host
  * counter   a kept program, called by the host
  * ```
- * Then a thousand that wait ({@link ./waits.ts}).
+ * Then a thousand that wait ({@link ./waits.ts}), and events to five hundred clients ({@link ./events.ts}).
  */
+import { measureEvents } from './events.ts'
 import { measureWaits } from './waits.ts'
 import { kv, SqliteStore } from '../../src/reach/mod.ts'
 import { type RunReport, type RunStats, Sandbox, type SandboxWorker } from '../../src/sandbox/mod.ts'
@@ -93,7 +94,7 @@ export async function main(args: readonly string[]): Promise<boolean> {
     ]
     console.log(`| ${[name, median(wall).toFixed(0), ...cells].join(' | ')} |`)
   }
-  return await measureWaits()
+  return await measureWaits() && await measureEvents()
 }
 
 /** Microseconds of each round, and what each run told. */
