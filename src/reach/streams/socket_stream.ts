@@ -60,7 +60,8 @@ export class SocketStream {
     socket.addEventListener('error', (event) => event.preventDefault())
     socket.addEventListener('close', (event) => {
       const { code, reason } = event as CloseEvent
-      this.#end(code, reason)
+      // Deno has 0 for a connection that broke while it was closed.
+      this.#end(code === 0 ? 1006 : code, reason)
     })
   }
 
