@@ -2,7 +2,8 @@
  * Handlers that poison what the guest's code stands on, or turn the runtime against itself. The guest's code may fail of it, but only
  * for this request, and the host is told nothing that it believes.
  */
-import { assert, assertEquals } from '@std/assert'
+import { assert, assertEquals, assertRejects } from '@std/assert'
+import { StreamLimitError } from '../../src/reach/streams/limits.ts'
 import { inEachRuntime, openProduction, type Suite } from './fixture.ts'
 
 /** What ends otherwise in the runtime core. */
@@ -50,7 +51,6 @@ function suite({ runtime, test, site }: Suite): void {
     response_proxy: [200, 500],
     response_used: [500],
     stream_for_ever: [504],
-    stream_never: [500],
     stream_error: [500],
     stream_objects: [500],
     context: [200],
@@ -77,6 +77,15 @@ function suite({ runtime, test, site }: Suite): void {
     wasm_loop: [504],
     inspect: [200, 500],
   }
+
+  test('stream_never ends with its idle time, and the next request is right', async () => {
+    await assertRejects(
+      () => site.ask('/poison?what=stream_never'),
+      StreamLimitError,
+      'streamIdleMs, 1000 ms',
+    )
+    assertEquals((await site.ask('/hello')).text, '{"hello":"world","calls":1}')
+  })
 
   for (const [deed, ends] of Object.entries(STATUSES)) {
     const statuses = runtime === 'core' ? IN_CORE[deed] ?? ends : ends

@@ -6,6 +6,7 @@ export const isolated = {
   cpuMs: 400,
   memoryMb: 64,
   outputBytes: 100_000,
+  limits: { streamIdleMs: 1000 },
   warmup: [{ path: '/poison?what=nothing' }],
 }
 
