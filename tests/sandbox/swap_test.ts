@@ -3,11 +3,10 @@ import { assert, assertEquals } from '@std/assert'
 import { Sandbox } from '@mayfly/mayfly/sandbox'
 import { RUNTIMES, testIn } from '../isolated/fixture.ts'
 
-const SWAPS = 1000
-/** Every so many a version gets a snapshot of its own before the next one comes. */
-const PROMOTED = 100
-/** Swaps before the first look, when all that is made once has been made. */
-const FIRST = 200
+/** Names that the program has in turn: the first version of each gets a snapshot of its own, those that soon follow it wait for one. */
+const ROUNDS = 10
+/** Versions of each name. */
+const VERSIONS = 100
 
 interface Held {
   readonly descriptors: number
@@ -31,15 +30,15 @@ for (const runtime of RUNTIMES) {
       promoteAfter: 2,
       limits: { timeoutMs: 60_000 },
     })
-    const get = (n: number) =>
-      sandbox.get('swapped', {
+    const get = (round: number, n: number) =>
+      sandbox.get(`swapped-${round}`, {
         mainModule: 'main.js',
         modules: {
           'main.js':
             `export const version = () => ${n}\nexport default { fetch: () => new Response('${n}') }`,
         },
       }, { version: `${n}` })
-    const worker = get(0)
+    let worker = get(0, 0)
     let done = false
     let calls = 0
     const ask = async (next: () => Promise<number>) => {
@@ -55,20 +54,25 @@ for (const runtime of RUNTIMES) {
     ])
     let snapshots = 0
     sandbox.on('sandbox:ready', () => void snapshots++)
+    // When all that is made once has been made.
     let first: Held | null = null
-    for (let n = 1; n <= SWAPS; n++) {
-      await get(n).ready()
-      if (n % PROMOTED !== 0) continue
+    let n = 0
+    for (let round = 0; round < ROUNDS; round++) {
       const before = snapshots
-      // Until it has a snapshot, which the next swap ends.
+      worker = get(round, n)
+      // Until it has a snapshot, which the next version ends.
       while (snapshots === before) await new Promise((resolve) => setTimeout(resolve, 5))
-      if (n === FIRST) first = look()
+      for (let i = 1; i < VERSIONS; i++) await get(round, ++n).ready()
+      // Nobody calls it any more.
+      if (round > 0) sandbox.drop(`swapped-${round - 1}`)
+      n++
+      if (round === 1) first = look()
     }
     const last = look()
     done = true
     await load
-    assert(calls > SWAPS, `${calls} calls`)
-    assertEquals(await worker.call('version'), SWAPS)
+    assert(calls > n, `${calls} calls of ${n} versions`)
+    assertEquals(await worker.call('version'), n - 1)
     for (const name of ['descriptors', 'threads', 'mappings'] as const) {
       assert(last[name] <= first![name] + 4, `${name}: ${first![name]}, then ${last[name]}`)
     }
