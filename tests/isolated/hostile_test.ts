@@ -1,5 +1,6 @@
 /** Handlers that do their worst: each is answered by its kind, and the very next request by a clean machine. */
-import { assert, assertEquals, assertStringIncludes } from '@std/assert'
+import { assert, assertEquals, assertRejects, assertStringIncludes } from '@std/assert'
+import { StreamLimitError } from '../../src/reach/streams/limits.ts'
 import { assertAnswer, inEachRuntime, openProduction, problemOf, type Suite, type Wanted } from './fixture.ts'
 
 /** What is answered otherwise in the runtime core: there is no `Deno`, and no `process`. */
@@ -34,7 +35,6 @@ function suite({ runtime, test, site }: Suite): void {
     abort: [502, 'isolation-crash'],
     output: [502, 'isolation-output'],
     output_bytes: [502, 'isolation-output'],
-    output_stream: [502, 'isolation-output'],
     http_error: [418, 'teapot'],
     fail: [409, 'about:blank'],
     recursion: [500, 'about:blank'],
@@ -57,6 +57,15 @@ function suite({ runtime, test, site }: Suite): void {
     late: 'answered',
     reject_elsewhere: 'done',
   }
+
+  test('output_stream ends with the bytes of a stream, and the next request is right', async () => {
+    await assertRejects(
+      () => site.ask('/do?what=output_stream'),
+      StreamLimitError,
+      'streamBytes, 100000 bytes',
+    )
+    await assertClean()
+  })
 
   for (const [attack, answer] of Object.entries(ANSWERS)) {
     const wanted = runtime === 'core' ? IN_CORE[attack] ?? answer : answer

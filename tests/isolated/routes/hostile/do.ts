@@ -6,6 +6,7 @@ export const isolated = {
   cpuMs: 400,
   memoryMb: 64,
   outputBytes: 100_000,
+  limits: { streamBytes: 100_000 },
   warmup: [{ path: '/do?what=nothing' }],
 }
 
