@@ -4,7 +4,7 @@ import type { Context } from '@mayfly/mayfly'
 export const isolated = {
   warmup: 0,
   timeoutMs: 5000,
-  limits: { streamMs: 20000, streamIdleMs: 3000, streamBytes: 3000000 },
+  limits: { streamMs: 20000, streamIdleMs: 8000, streamBytes: 3000000 },
 }
 
 /** Workers' class, and Deno's function where it is there. */
