@@ -249,7 +249,7 @@ fn lines_are_served_in_turn() {
         pool.submit(job).unwrap();
     };
     // One that keeps its state gives way to nobody: it holds the worker until all the others wait.
-    submit(0, 2, "spin", SECOND / 2);
+    submit(0, 2, "spin", 2 * SECOND);
     (1..6).for_each(|id| submit(id, 0, "count", 20 * SECOND));
     submit(6, 1, "count", 20 * SECOND);
     let mut done = Vec::new();
