@@ -1,7 +1,7 @@
 /** The body of a response that leaves its machine piece by piece, as the host has it. What comes may be anybody's. */
 import { Inbox } from '../calls/pieces.ts'
 import { type Message, WINDOW } from '../calls/protocol.ts'
-import { type Extend, type Say, StreamClock, StreamLimitError, type StreamLimits } from './limits.ts'
+import { StreamClock, StreamLimitError, type StreamOptions } from './limits.ts'
 
 /** Milliseconds that a program has to end behind its stream, or when nobody reads that any longer. */
 export const END_MS = 1000
@@ -14,16 +14,7 @@ const NOTHING = new Uint8Array(0)
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-/** Where the streams of an owner are, and how one is ended. */
-export interface AnswerStreamOptions {
-  readonly id: number
-  readonly limits: StreamLimits
-  readonly say: Say
-  readonly extend: Extend
-  /** Ends the request. */
-  readonly callOff: () => void
-  /** Told why it broke, before who reads it. */
-  readonly broke?: ((error: unknown) => void) | undefined
+export interface AnswerStreamOptions extends StreamOptions {
   /** Has the function that cuts each open stream; left out: nobody cuts. */
   readonly open?: Set<() => void> | undefined
 }

@@ -17,6 +17,18 @@ export interface StreamLimits {
   readonly streamBytes: number
 }
 
+/** What a stream has of its request, whichever kind it is. */
+export interface StreamOptions {
+  readonly id: number
+  readonly limits: StreamLimits
+  readonly say: Say
+  readonly extend: Extend
+  /** Ends the request. */
+  readonly callOff: () => void
+  /** Told why it broke, before who reads it. */
+  readonly broke?: ((error: unknown) => void) | undefined
+}
+
 /** A stream was over a limit. */
 export class StreamLimitError extends Error {
   override readonly name = 'StreamLimitError'

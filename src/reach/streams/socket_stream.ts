@@ -2,24 +2,13 @@
 import { isCloseCode, REASON_BYTES } from '../calls/close_code.ts'
 import { MAX_VALUE, type Message, SOCKET_WINDOW, toSocketCost } from '../calls/protocol.ts'
 import { END_MS, StreamError } from './answer_stream.ts'
-import { type Extend, type Say, StreamClock, StreamLimitError, type StreamLimits } from './limits.ts'
+import { StreamClock, StreamLimitError, type StreamOptions } from './limits.ts'
 
 /** The part of a WebSocket that is used here. */
 export type HostSocket = Pick<
   WebSocket,
   'readyState' | 'bufferedAmount' | 'binaryType' | 'send' | 'close' | 'addEventListener'
 >
-
-export interface SocketStreamOptions {
-  readonly id: number
-  readonly limits: StreamLimits
-  readonly say: Say
-  readonly extend: Extend
-  /** Ends the request. */
-  readonly callOff: () => void
-  /** Told why it broke. */
-  readonly broke?: ((error: unknown) => void) | undefined
-}
 
 /** Milliseconds between looks at what a side has not taken. */
 const LOOK_MS = 10
@@ -31,7 +20,7 @@ const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
 export class SocketStream {
-  readonly #options: SocketStreamOptions
+  readonly #options: StreamOptions
   readonly #socket: HostSocket
   readonly #clock: StreamClock
   /** Messages that the machine has no room for yet. */
@@ -49,7 +38,7 @@ export class SocketStream {
   /** `closing`: the program closed it, and its client did not answer yet. */
   #state: 'open' | 'closing' | 'closed' | 'failed' = 'open'
 
-  constructor(socket: HostSocket, options: SocketStreamOptions) {
+  constructor(socket: HostSocket, options: StreamOptions) {
     this.#options = options
     this.#socket = socket
     this.#clock = new StreamClock(options.limits, (error) => this.fail(error))
