@@ -5,6 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use mayfly_linux::image::elf;
+use object::LittleEndian;
+use object::elf::{DT_NEEDED, DT_NULL, DT_STRSZ, DT_STRTAB, FileHeader64, ProgramHeader64};
+use object::read::StringTable;
+use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 
 use crate::spec::mount::Mount;
 
@@ -19,6 +23,8 @@ const FOLDERS: [&str; 6] = [
 ];
 /// Most files that a program may need.
 const FILES_MAX: usize = 200;
+/// Longest name of a library, in bytes.
+const NAME_MAX: usize = 255;
 
 /// The mounts that a program needs beside itself: its interpreter, the libraries that it and they name, and the loader's cache.
 /// A program that is no ELF file needs none; a library that is not found is left out, and the loader will say so.
@@ -40,7 +46,7 @@ pub fn library_mounts(program: &Path) -> Vec<Mount> {
             found.insert(interpreter.to_owned());
             found.insert("/etc/ld.so.cache".to_owned());
         }
-        for name in needed(&bytes, &headers) {
+        for name in needed(&bytes) {
             let place = FOLDERS
                 .iter()
                 .map(|f| format!("{f}/{name}"))
@@ -66,50 +72,41 @@ fn is_loader(path: &str) -> bool {
     plain && name.starts_with("ld") && name.contains(".so")
 }
 
-/// The names in the dynamic section (DT_NEEDED), with every offset checked.
-fn needed(bytes: &[u8], program: &elf::Program) -> Vec<String> {
-    const PT_DYNAMIC: u32 = 2;
-    const DT_NEEDED: u64 = 1;
-    const DT_STRTAB: u64 = 5;
-    let word = |at: u64, n: usize| {
-        let at = usize::try_from(at).ok()?;
-        let mut w = [0u8; 8];
-        w[..n].copy_from_slice(bytes.get(at..at.checked_add(n)?)?);
-        Some(u64::from_le_bytes(w))
-    };
-    let names = || {
-        let headers = word(32, 8)?;
-        let dynamic = (0..program.header_count).map(|i| headers.saturating_add(56 * i));
-        let dynamic = dynamic
-            .into_iter()
-            .find(|h| word(*h, 4) == Some(PT_DYNAMIC.into()))?;
-        let (start, length) = (word(dynamic + 8, 8)?, word(dynamic + 32, 8)?.min(1 << 16));
-        let entries: Vec<(u64, u64)> = (start..start.checked_add(length)?)
-            .step_by(16)
-            .map_while(|at| Some((word(at, 8)?, word(at + 8, 8)?)))
-            .take_while(|e| e.0 != 0)
-            .collect();
-        let table = entries.iter().find(|e| e.0 == DT_STRTAB)?.1;
-        let segment = program
-            .segments
-            .iter()
-            .find(|s| s.address <= table && table - s.address < s.file_bytes)?;
-        let table = usize::try_from(table - segment.address + segment.offset).ok()?;
-        let name = |offset: u64| {
-            let from = table.checked_add(usize::try_from(offset).ok()?)?;
-            let end = bytes.get(from..)?.iter().take(256).position(|b| *b == 0)?;
-            let name = str::from_utf8(&bytes[from..from + end]).ok()?;
-            (!name.contains('/')).then(|| name.to_owned())
-        };
-        Some(
-            entries
+/// The names in the dynamic section (DT_NEEDED), as far as they are names and no paths; none of a broken file.
+fn needed(bytes: &[u8]) -> Vec<String> {
+    read_needed(bytes)
+        .unwrap_or_default()
+        .into_iter()
+        .filter_map(|name| str::from_utf8(name).ok())
+        .filter(|name| name.len() <= NAME_MAX && !name.contains('/'))
+        .take(FILES_MAX)
+        .map(str::to_owned)
+        .collect()
+}
+
+fn read_needed(bytes: &[u8]) -> object::Result<Vec<&[u8]>> {
+    let header = FileHeader64::<LittleEndian>::parse(bytes)?;
+    let segments = header.program_headers(LittleEndian, bytes)?;
+    let mut dynamic = Vec::new();
+    for segment in segments {
+        if let Some(entries) = segment.dynamic(LittleEndian, bytes)? {
+            let entries = entries
                 .iter()
-                .filter(|e| e.0 == DT_NEEDED)
-                .filter_map(|e| name(e.1))
-                .collect(),
-        )
+                .map(|e| (e.d_tag(LittleEndian), e.d_val(LittleEndian)));
+            dynamic.extend(entries.take_while(|(tag, _)| *tag != DT_NULL));
+        }
+    }
+    let value = |wanted| dynamic.iter().find(|(tag, _)| *tag == wanted).map(|e| e.1);
+    let (Some(address), Some(size)) = (value(DT_STRTAB), value(DT_STRSZ)) else {
+        return Ok(Vec::new());
     };
-    names().unwrap_or_default()
+    let data = |s: &ProgramHeader64<_>| s.data_range(LittleEndian, bytes, address, size).ok()?;
+    let strings = segments.iter().find_map(data).unwrap_or_default();
+    let table = StringTable::new(strings, 0, strings.len() as u64);
+    let named = dynamic.iter().filter(|(tag, _)| *tag == DT_NEEDED);
+    Ok(named
+        .filter_map(|(_, at)| table.get(u32::try_from(*at).ok()?).ok())
+        .collect())
 }
 
 #[cfg(test)]
@@ -170,10 +167,10 @@ mod tests {
     #[test]
     fn broken_files_need_nothing() {
         let exe = fs::read(std::env::current_exe().unwrap()).unwrap();
-        let headers = elf::parse(&exe).unwrap();
-        for cut in [0, 10, 64, 100, 1000, exe.len() / 2] {
-            let _ = needed(&exe[..cut], &headers);
+        for cut in [0, 10, 64, 100, 1000] {
+            assert_eq!(needed(&exe[..cut]), [""; 0], "{cut} bytes");
         }
+        let _ = needed(&exe[..exe.len() / 2]);
         assert_eq!(library_mounts(Path::new("/dev/null")), []);
     }
 }
