@@ -24,7 +24,7 @@ import {
 import type { ResolvedLimits } from './limits.ts'
 import { advise } from './advice.ts'
 import type { CallAnswer } from './message.ts'
-import { cleanStack } from './stack.ts'
+import { cleanStack, type ToStack } from './stack.ts'
 import { decodeValue } from '../values/decode.ts'
 import { RAW_MARK, ValueError } from '../values/format.ts'
 
@@ -59,8 +59,9 @@ export function takeValue(
   limits: ResolvedLimits,
   completion: Completion,
   remains: Remains,
+  toStack: ToStack = cleanStack,
 ): Remains & { readonly value: unknown } {
-  const { body } = takeAnswer(limits, completion, remains)
+  const { body } = takeAnswer(limits, completion, remains, toStack)
   const { valueBytes } = limits
   const mark = body.indexOf(RAW_MARK)
   const length = mark === -1 ? body.length : mark
@@ -72,7 +73,7 @@ export function takeValue(
     )
   }
   const answer = read(() => {
-    const value = decodeValue(body, { toStack: cleanStack })
+    const value = decodeValue(body, { toStack })
     if (!isAnswer(value)) throw new ValueError('Reading a value: it is no answer')
     return value
   }, remains)
@@ -88,8 +89,13 @@ function isAnswer(value: unknown): value is CallAnswer {
 }
 
 /** The response that a program gave. Throws the error that it ended with. */
-export function takeResponse(limits: ResolvedLimits, completion: Completion, remains: Remains): Response {
-  const { head, body } = takeAnswer(limits, completion, remains)
+export function takeResponse(
+  limits: ResolvedLimits,
+  completion: Completion,
+  remains: Remains,
+  toStack: ToStack = cleanStack,
+): Response {
+  const { head, body } = takeAnswer(limits, completion, remains, toStack)
   const { status, statusText, headers, view } = head
   if (view !== undefined || status === undefined) throw noAnswer(remains, 'it is no response')
   return read(
@@ -125,6 +131,7 @@ export function takeBroken(
   completion: Completion,
   remains: Remains,
   failure: unknown,
+  toStack: ToStack = cleanStack,
 ): SandboxError {
   if (failure instanceof StreamLimitError) {
     const { message, limit } = failure
@@ -134,14 +141,19 @@ export function takeBroken(
   }
   if (failure !== undefined) return noAnswer(remains, toPrintable(String(failure)))
   try {
-    takeAnswer(limits, completion, remains)
+    takeAnswer(limits, completion, remains, toStack)
     return noAnswer(remains, 'it ended before its stream')
   } catch (error) {
     return error as SandboxError
   }
 }
 
-function takeAnswer(limits: ResolvedLimits, completion: Completion, remains: Remains): GuestAnswer {
+function takeAnswer(
+  limits: ResolvedLimits,
+  completion: Completion,
+  remains: Remains,
+  toStack: ToStack,
+): GuestAnswer {
   const { options } = limits
   if (completion.outcome !== 'answered') throw toEndError(limits, completion, remains)
   const answer = read(
@@ -150,7 +162,7 @@ function takeAnswer(limits: ResolvedLimits, completion: Completion, remains: Rem
   )
   const { error, over } = answer.head
   if (over === true) throw overOutput(limits, remains)
-  if (error !== undefined) throw fromData(limits, error, remains)
+  if (error !== undefined) throw fromData(limits, error, remains, toStack)
   return answer
 }
 
@@ -230,14 +242,15 @@ function fromData(
   limits: ResolvedLimits,
   { name, message, stack, cause }: ErrorData,
   remains: Remains,
+  toStack: ToStack,
 ): SandboxError {
   // The guest names the request that it answers; of a call there is none that anybody has made.
   const thrown = new Error(
     message.replace(/^Cannot answer \S+ \S+:/, 'Cannot answer:'),
-    cause === undefined ? {} : { cause: fromData(limits, cause, remains) },
+    cause === undefined ? {} : { cause: fromData(limits, cause, remains, toStack) },
   )
   thrown.name = name
-  setStack(thrown, stack === undefined ? `${name}: ${message}` : cleanStack(stack))
+  setStack(thrown, stack === undefined ? `${name}: ${message}` : toStack(stack))
   return toThrown(limits, thrown, remains)
 }
 

@@ -6,6 +6,7 @@ import { isBinding, toBindings } from '../reach/calls/bindings.ts'
 import type { ReachNames } from '../reach/calls/protocol.ts'
 import type { Reach } from '../reach/calls/conversation.ts'
 import { type OptionRule, rule } from '../options/rule.ts'
+import { parseSourceMap } from '../compiler/source_map.ts'
 import { Outbound } from '../reach/outbound/fetch.ts'
 import {
   type OutboundFunction,
@@ -13,6 +14,8 @@ import {
   type OutboundList,
   toPolicy,
 } from '../reach/outbound/policy.ts'
+
+import { cleanStack, type ToStack } from './stack.ts'
 
 /** A module that says what it is. */
 export type ModuleSource =
@@ -38,6 +41,8 @@ export interface SandboxCode<Env extends object = Readonly<Record<string, unknow
   readonly mainModule: string
   /** By name, as imports write it behind `./`; a text is what its name's ending says: `.js` `.mjs` `.ts` `.mts` `.json` `.txt` `.html` `.css` `.md`. */
   readonly modules: Readonly<Record<string, string | ModuleSource>>
+  /** Source maps, as JSON, of modules that were made of others: stacks then name what they were made of. By the names of these modules. */
+  readonly sourceMaps?: Readonly<Record<string, string>> | undefined
   /** For `fetch` and for classes: data, and bindings, which are functions of the host, objects of such, or other programs. */
   readonly env?: Env | undefined
   /** What the program's `fetch` reaches. Default: nothing. */
@@ -60,6 +65,8 @@ export interface SandboxCode<Env extends object = Readonly<Record<string, unknow
 /** A program that was looked at. */
 export interface CheckedCode {
   readonly program: GuestProgram
+  /** Makes its stacks ready for people. */
+  readonly toStack: ToStack
   /** Its data. */
   readonly env: Readonly<Record<string, unknown>>
   /** What it may ask of the host; null: nothing. */
@@ -67,7 +74,7 @@ export interface CheckedCode {
   /** What it is told of that; undefined: there is nothing. */
   readonly names: ReachNames | undefined
   readonly limits: SandboxLimits
-  /** Bytes of all modules. */
+  /** Bytes of all modules and their source maps. */
   readonly bytes: number
   /** One of them is TypeScript. */
   readonly typed: boolean
@@ -102,6 +109,7 @@ const ENDINGS: readonly (readonly [RegExp, ModuleKind])[] = [
 const MEMBERS: ReadonlySet<string> = new Set([
   'mainModule',
   'modules',
+  'sourceMaps',
   'env',
   'outbound',
   'globalOutbound',
@@ -123,7 +131,7 @@ export function checkCode(code: SandboxCode): CheckedCode {
       `Cannot load a program: it has no member ${unknown}, want one of ${[...MEMBERS].join(' ')}`,
     )
   }
-  const { mainModule, modules, env = {}, limits = {} } = code
+  const { mainModule, modules, sourceMaps = {}, env = {}, limits = {} } = code
   if (typeof modules !== 'object' || modules === null) {
     throw new TypeError(
       `Cannot load a program: modules is ${Deno.inspect(modules)}, want an object of sources`,
@@ -141,7 +149,7 @@ export function checkCode(code: SandboxCode): CheckedCode {
     )
   }
   const entries = names.map((name) => toEntry(name, modules[name]!))
-  const bytes = entries.reduce((sum, [name, , content]) => sum + name.length + content.length, 0)
+  const bytes = bytesOf(entries, sourceMaps)
   if (bytes > MAX_CODE_BYTES) {
     throw new RangeError(`Cannot load a program: ${bytes} bytes of modules, want at most ${MAX_CODE_BYTES}`)
   }
@@ -152,11 +160,40 @@ export function checkCode(code: SandboxCode): CheckedCode {
   return {
     native,
     program: { main: mainModule, modules: entries },
+    toStack: createToStack(sourceMaps, names),
     ...checkReach(env, code.outbound ?? code.globalOutbound ?? null),
     limits,
     bytes,
     typed: entries.some(([, kind]) => kind === 'ts'),
   }
+}
+
+/** Bytes that count: those of all modules, and of their source maps. */
+export function bytesOf(
+  entries: readonly ModuleEntry[],
+  sourceMaps: Readonly<Record<string, unknown>>,
+): number {
+  const bytes = entries.reduce((sum, [name, , content]) => sum + name.length + content.length, 0)
+  return Object.values(sourceMaps).reduce<number>((sum, map) => sum + String(map).length, bytes)
+}
+
+/** What makes stacks of a program ready for people. Throws `TypeError` for a map that is none, and for one of no module. */
+export function createToStack(
+  sourceMaps: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+): ToStack {
+  const entries = Object.entries(sourceMaps)
+  if (entries.length === 0) return cleanStack
+  const maps = new Map(entries.map(([name, json]) => {
+    const attempt = `Cannot load a program: sourceMaps has ${Deno.inspect(name.slice(0, 80))}`
+    if (!names.includes(name)) throw new TypeError(`${attempt}, want a name of its modules`)
+    try {
+      return [name, parseSourceMap(json as string)]
+    } catch (cause) {
+      throw new TypeError(`${attempt}, which is no source map: ${(cause as Error).message}`, { cause })
+    }
+  }))
+  return (stack) => cleanStack(stack, maps)
 }
 
 function toNative(code: SandboxCode, entries: readonly ModuleEntry[]): NativeCode {

@@ -5,18 +5,21 @@ import { upgradeRequest } from '../reach/streams/upgrade.ts'
 import { takeBroken, takeHead, takeResponse } from './answer.ts'
 import type { ResolvedLimits } from './limits.ts'
 import type { Done, Talk } from './runs.ts'
+import type { ToStack } from './stack.ts'
 
 export class FetchAnswer {
   readonly #request: Request
   readonly #limits: ResolvedLimits
+  readonly #toStack: ToStack
   readonly #sockets: Set<WebSocket>
   readonly #answer = Promise.withResolvers<Response>()
   #channel: RequestChannel | null = null
 
-  /** `sockets` has its WebSocket while that is open. */
-  constructor(request: Request, limits: ResolvedLimits, sockets: Set<WebSocket>) {
+  /** `toStack` makes stacks of its program ready for people; `sockets` has its WebSocket while that is open. */
+  constructor(request: Request, limits: ResolvedLimits, toStack: ToStack, sockets: Set<WebSocket>) {
     this.#request = request
     this.#limits = limits
+    this.#toStack = toStack
     this.#sockets = sockets
   }
 
@@ -49,17 +52,17 @@ export class FetchAnswer {
     const { promise, resolve, reject } = this.#answer
     run.then((done) => {
       const { completion, remains } = done
-      const limits = this.#limits
+      const [limits, toStack] = [this.#limits, this.#toStack]
       const { stream } = this
       const failure = this.#channel?.failure
       if (stream === null) {
-        if (failure !== undefined) return reject(takeBroken(limits, completion, remains, failure))
-        const response = takeResponse(limits, completion, remains)
+        if (failure !== undefined) return reject(takeBroken(limits, completion, remains, failure, toStack))
+        const response = takeResponse(limits, completion, remains, toStack)
         whole(response, done)
         return resolve(response)
       }
       stream.over((broken) => {
-        const error = takeBroken(limits, completion, remains, broken ?? failure)
+        const error = takeBroken(limits, completion, remains, broken ?? failure, toStack)
         // Where its head was none.
         reject(error)
         return error

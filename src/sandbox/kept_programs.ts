@@ -82,7 +82,8 @@ export class KeptPrograms {
         // The next call waits for the end of a stream.
         const answered = Promise.withResolvers<Response>()
         kept.call((running, loaded) => {
-          const answer = new FetchAnswer(request, withTimeout(loaded.limits, options), this.#sockets)
+          const limits = withTimeout(loaded.limits, options)
+          const answer = new FetchAnswer(request, limits, loaded.code.toStack, this.#sockets)
           const run = this.#run(name, running, loaded, frame, options, answer).then(({ done }) => done)
           answer.of(run).then(answered.resolve, answered.reject)
           return run
@@ -119,7 +120,7 @@ export class KeptPrograms {
   ): Promise<unknown> {
     const frame = toCallFrame({ ...call, ...IN_MACHINE })
     const { limits, done } = await this.#run(name, running, loaded, frame, options)
-    return takeValue(limits, done.completion, done.remains).value
+    return takeValue(limits, done.completion, done.remains, loaded.code.toStack).value
   }
 
   async #run(

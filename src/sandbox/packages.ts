@@ -1,8 +1,8 @@
 /** Programs that are trusted to import packages: bundled on the host before they are loaded. */
 import { bundleGiven } from '../isolate/bundle/bundle.ts'
 import type { IsolateRuntime } from '../isolate/plan/options.ts'
-import { checkCode, type CheckedCode, type SandboxCode } from './code.ts'
-import type { ModuleEntry } from './message.ts'
+import { bytesOf, checkCode, type CheckedCode, createToStack, type SandboxCode } from './code.ts'
+import type { GuestProgram, ModuleEntry } from './message.ts'
 
 /** A program as its loader gives it, ready for a machine. Rejects with what is wrong with it. */
 export async function loadCode(
@@ -34,8 +34,10 @@ async function withPackages(code: CheckedCode, runtime: IsolateRuntime): Promise
   })
   const name = nameOf(main, beside)
   const text = new TextDecoder().decode(bundle.code)
-  const bytes = beside.reduce((sum, [name, , content]) => sum + name.length + content.length, text.length)
-  return { ...code, program: { main: name, modules: [[name, 'js', text], ...beside] }, bytes, typed: false }
+  const program: GuestProgram = { main: name, modules: [[name, 'js', text], ...beside] }
+  const sourceMaps = { [name]: bundle.map }
+  const bytes = bytesOf(program.modules, sourceMaps)
+  return { ...code, program, toStack: createToStack(sourceMaps, [name]), bytes, typed: false }
 }
 
 /** The bundle's name: what is beside it is imported from its folder. */

@@ -315,7 +315,7 @@ export class Sandbox<Env extends object = Readonly<Record<string, unknown>>> imp
         options,
         counts,
       )
-      return takeValue(limits, completion, remains).value
+      return takeValue(limits, completion, remains, loaded.code.toStack).value
     })
   }
 
@@ -339,7 +339,7 @@ export class Sandbox<Env extends object = Readonly<Record<string, unknown>>> imp
       else if (this.#programs.learns(version)) {
         loaded.shapes.addFetch(call.entrypoint, request, body, isPlain ? call.props : null)
       }
-      const answer = new FetchAnswer(request, limits, this.#sockets)
+      const answer = new FetchAnswer(request, limits, loaded.code.toStack, this.#sockets)
       const run = this.#perform(
         version,
         { ...loaded, limits },

@@ -32,10 +32,10 @@ export async function readProgram(tenant: Listed, runtime: IsolateRuntime): Prom
     }
     return withSettings(code, tenant.settings)
   }
-  const modules = tenant.settings.npm
+  const code = tenant.settings.npm
     ? await bundle(tenant, main, files, runtime)
-    : await readModules(tenant.folder, files)
-  return withSettings({ mainModule: tenant.settings.npm ? toBundled(main) : main, modules }, tenant.settings)
+    : { mainModule: main, modules: await readModules(tenant.folder, files) }
+  return withSettings(code, tenant.settings)
 }
 
 /** The code with a tenant's settings; what the code itself says comes first. */
@@ -112,15 +112,17 @@ async function bundle(
   main: string,
   files: ReadonlyMap<string, number>,
   runtime: IsolateRuntime,
-): Promise<Modules> {
+): Promise<SandboxCode> {
   const modules: Modules = {}
+  const sourceMaps: Record<string, string> = {}
   const entries = [main, ...[...files.keys()].filter((path) => ERROR_MODULE.test(path))]
   for (const entry of entries) {
-    const { code } = await bundleModule({ runtime, root: folder, file: join(folder, entry) })
+    const { code, map } = await bundleModule({ runtime, root: folder, file: join(folder, entry) })
     modules[toBundled(entry)] = new TextDecoder().decode(code)
+    sourceMaps[toBundled(entry)] = map
   }
   if (files.has(ERROR_PAGE)) modules[ERROR_PAGE] = await readModule(folder, ERROR_PAGE)
-  return modules
+  return { mainModule: toBundled(main), modules, sourceMaps }
 }
 
 function toBundled(name: string): string {

@@ -159,6 +159,12 @@ testIsolated('a trusted folder is bundled with its packages', async () => {
 const app = new Hono()
 app.get('/hi/:name', (c) => c.text('hi ' + c.req.param('name')))
 app.notFound((c) => c.text('nothing here', 404))
+app.onError((error) => { throw error })
+app.get('/fail', () => fail())
+interface Unused { readonly name: string }
+function fail(): never {
+  throw new RangeError('on purpose')
+}
 export default app`
   // Packages are found by the project that the folder is in.
   const dir = await Deno.makeTempDir({ dir: new URL('.', import.meta.url).pathname, prefix: '.tmp-' })
@@ -170,6 +176,11 @@ export default app`
     const hi = await site.ask('hono.localhost', '/hi/ann')
     assertEquals([hi.status, hi.text], [200, 'hi ann'])
     assertEquals((await site.ask('hono.localhost', '/x')).text, 'nothing here')
+    // Its own file and line, and no path of the host.
+    assertEquals((await site.ask('hono.localhost', '/fail')).status, 500)
+    const { stack } = site.events.find(({ kind }) => kind === 'tenant:failed')!.metadata.error!
+    assertMatch(stack!.split('\n')[1]!, /at fail \(main\.ts:9:\d+\)$/, stack)
+    assert(!stack!.includes(dir), stack)
     await Deno.writeTextFile(join(dir, 'hono', 'tenant.json'), '{}')
     await Deno.mkdir(join(dir, 'plain'))
     await Deno.writeTextFile(join(dir, 'plain', 'main.ts'), router)

@@ -14,6 +14,7 @@ import { NODE_GLOBALS } from '../core/node_in_core.ts'
 import type { IsolateRuntime } from '../plan/options.ts'
 import { withOwnNames } from './own_names.ts'
 import { ENTRY_NAMESPACE, resolverPlugin } from './resolver.ts'
+import { nameSources } from './source_names.ts'
 import { givenFolder, type GivenModules, givenPlugin } from './given_modules.ts'
 
 /** A handler: an export of a route file. */
@@ -129,12 +130,15 @@ export interface ModuleInput {
   readonly file: string
 }
 
-/** Bundles one module: its exports are those of the bundle, `default` among them. Throws as {@link bundleProgram} does. */
+/**
+ * Bundles one module: its exports are those of the bundle, `default` among them. The source map names modules from `root`. Throws as
+ * {@link bundleProgram} does.
+ */
 export async function bundleModule({ runtime, root, file }: ModuleInput): Promise<Bundle> {
   const containment = await containIn(root)
   const refusal = await refusalOf(containment, file)
   if (refusal !== null) throw new ProgramError(`module: ${refusal}`, { file, line: 1, column: 1 })
-  return await buildModule(runtime, root, containment, file)
+  return await buildModule(runtime, root, containment, file, root)
 }
 
 /** Modules that are handed in, for what loads modules by itself. */
@@ -147,11 +151,13 @@ export interface GivenInput {
   readonly modules: GivenModules
 }
 
-/** Bundles modules that are handed in with their packages, as {@link bundleModule}. Files of the project are not theirs to import. */
+/** Bundles modules that are handed in with their packages, as {@link bundleModule}. Files of the project are not theirs to import; the source map has their names. */
 export async function bundleGiven({ runtime, root, main, modules }: GivenInput): Promise<Bundle> {
   const containment = await containIn(root)
   const folder = givenFolder(containment.project)
-  return await buildModule(runtime, root, containment, `${folder}/${main}`, [givenPlugin(folder, modules)])
+  return await buildModule(runtime, root, containment, `${folder}/${main}`, folder, [
+    givenPlugin(folder, modules),
+  ])
 }
 
 async function buildModule(
@@ -159,6 +165,7 @@ async function buildModule(
   root: string,
   containment: Containment,
   file: string,
+  own: string,
   plugins: readonly Plugin[] = [],
 ): Promise<Bundle> {
   if (runtime === 'core') containment.packages.add(await Deno.realPath(SUBSTITUTE_FOLDER))
@@ -171,7 +178,8 @@ export default module.default
   // Bundled by itself: Mayfly's own may lie outside of the project.
   const guest = await bundleOwn(runtime, `export * from ${toGuestImport('standalone.ts')}`)
   const text = new TextDecoder().decode(guest.code)
-  return await build(runtime, entry, { runtime, containment, options }, [file], { text, plugins })
+  const bundle = await build(runtime, entry, { runtime, containment, options }, [file], { text, plugins })
+  return { ...bundle, map: await nameSources(bundle.map, { own, project: containment.project }) }
 }
 
 /** A plugin of the bundler. */

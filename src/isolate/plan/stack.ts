@@ -92,12 +92,12 @@ function mapFrame(mapper: StackMapper, frame: StackFrame): SourcePlace | string 
   file.map ??= parseSourceMap(file.json)
   const origin = originalPosition(file.map, line, column)
   if (origin === null) return null
-  const source = toSourceUrl(origin.source)
+  const source = sourceUrlOf(origin.source)
   return source === null ? null : { file: source, line: origin.line, column: origin.column }
 }
 
 /** The name of a source in the map, relative to the root, as a URL; null for the guest's own. */
-function toSourceUrl(source: string): string | null {
+export function sourceUrlOf(source: string): string | null {
   const remote = /^(?:\.\.\/)*remote:(.*)$/.exec(source)
   if (remote !== null) return remote[1]!
   if (/^(?:\.\.\/)*(?:mayfly|builtin):/.test(source)) return null
