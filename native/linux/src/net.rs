@@ -3,5 +3,6 @@
 //! A connected socket is a stream as a pipe is ([`crate::fs::files`]). Nothing here is a socket of the host's.
 
 pub mod address;
+pub mod netlink;
 pub mod options;
 pub mod socket;

@@ -6,6 +6,7 @@ use crate::fs::files::{Connected, FileKind, O_NONBLOCK, event};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
 use crate::net::address::{ADDRESS_MAX, Address, Domain};
+use crate::net::netlink;
 use crate::net::options::{self, Options};
 use crate::net::socket::Socket;
 use crate::task::process::{PID, UID};
@@ -20,6 +21,9 @@ impl Kernel {
         let [domain, kind, protocol, ..] = a;
         if !self.files.has_sockets() {
             return Err(Errno::EAFNOSUPPORT);
+        }
+        if domain == u64::from(netlink::FAMILY) {
+            return self.open_netlink(kind, protocol, kind & CLOEXEC != 0);
         }
         let domain = Domain::of(domain).ok_or(Errno::EAFNOSUPPORT)?;
         if kind & !(0xf | CLOEXEC | u64::from(O_NONBLOCK)) != 0 {
@@ -65,18 +69,17 @@ impl Kernel {
     }
 
     /// Writes a name, as much of it as there is room for, and its whole length.
-    fn write_address(
+    pub(super) fn write_address(
         &self,
         m: &mut impl Machine,
         into: u64,
         length: u64,
-        address: &Address,
+        bytes: &[u8],
     ) -> Result<(), Errno> {
         let room = self.space.read_u32(m, length)?;
         if room as i32 <= -1 {
             return Err(Errno::EINVAL);
         }
-        let bytes = address.to_bytes();
         self.space
             .write(m, into, &bytes[..bytes.len().min(room as usize)])?;
         self.space.write(m, length, &(bytes.len() as u32).to_le_bytes())
@@ -84,6 +87,10 @@ impl Kernel {
 
     pub(super) fn sys_bind(&mut self, m: &mut impl Machine, a: [u64; 6]) -> Answer {
         let [fd, address, length, ..] = a;
+        if self.is_netlink(self.socket(fd)?) {
+            // Its name is the process's whatever is asked for, and of what groups would tell nothing ever changes.
+            return ZERO;
+        }
         let (file, socket) = self.named(fd)?;
         let address = self.read_address(m, address, length, socket.domain)?;
         if let Address::Unix(path) = &address
@@ -117,7 +124,7 @@ impl Kernel {
             Err(errno) => return Err(errno),
         };
         if address != 0 {
-            self.write_address(m, address, length, &peer)?;
+            self.write_address(m, address, length, &peer.to_bytes())?;
         }
         value(
             self.files
@@ -170,13 +177,17 @@ impl Kernel {
     pub(super) fn sys_socket_name(&mut self, m: &mut impl Machine, a: [u64; 6], of_peer: bool) -> Answer {
         let [fd, into, length, ..] = a;
         let file = self.socket(fd)?;
+        if self.is_netlink(file) {
+            let name = Self::netlink_name(of_peer);
+            return self.write_address(m, into, length, &name).and(ZERO);
+        }
         let name = match (self.files.socket(file), of_peer) {
             // An end of a pair.
             (None, _) => Address::Unix(Vec::new()),
             (Some(socket), true) => socket.peer.clone().ok_or(Errno::ENOTCONN)?,
             (Some(socket), false) => socket.name.clone().unwrap_or(socket.domain.unnamed()),
         };
-        self.write_address(m, into, length, &name).and(ZERO)
+        self.write_address(m, into, length, &name.to_bytes()).and(ZERO)
     }
 
     pub(super) fn sys_setsockopt(&mut self, m: &mut impl Machine, a: [u64; 6]) -> Answer {

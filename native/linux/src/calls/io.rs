@@ -80,6 +80,10 @@ impl Kernel {
                 self.read_device(m, device, address, limit)
             }
             FileKind::Socket(_) => self.unconnected(file, false, true),
+            FileKind::Netlink(_) => {
+                let parts = [[address, limit as u64]];
+                self.receive_answer(m, file, &parts, nonblocking, 0)
+            }
             FileKind::Stream(_) => match self.files.read_stream(file, limit, true) {
                 Ok(bytes) => {
                     self.space.write(m, address, &bytes)?;
@@ -243,6 +247,7 @@ impl Kernel {
                 value(done)
             }
             FileKind::Socket(_) => self.unconnected(file, true, false),
+            FileKind::Netlink(_) => self.ask_netlink(file, bytes),
             FileKind::Stream(_) => value(count),
             FileKind::Event { count: old, .. } => {
                 let Some(added) = bytes.first_chunk().map(|bytes| u64::from_le_bytes(*bytes)) else {

@@ -10,6 +10,7 @@ mod events;
 mod futexes;
 mod io;
 mod memory;
+mod netlink;
 mod paths;
 mod proc_text;
 mod process;

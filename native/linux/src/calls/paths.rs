@@ -283,7 +283,7 @@ impl Kernel {
         let file = self.files.get(number).map_err(|_| Errno::ENOENT)?;
         Ok(match self.files.file(file).map(|open| &open.kind) {
             Some(FileKind::Regular { node, .. } | FileKind::Directory { node, .. }) => self.name_of(*node)?,
-            Some(FileKind::Socket(_)) => format!("socket:[{file}]").into_bytes(),
+            Some(FileKind::Socket(_) | FileKind::Netlink(_)) => format!("socket:[{file}]").into_bytes(),
             Some(FileKind::Stream(stream)) if stream.socket => format!("socket:[{file}]").into_bytes(),
             Some(FileKind::Device(_)) => b"/dev/null".to_vec(),
             Some(FileKind::Event { .. }) => b"anon_inode:[eventfd]".to_vec(),

@@ -20,7 +20,7 @@ impl Kernel {
     pub(super) fn socket(&self, fd: u64) -> Result<usize, Errno> {
         let file = self.files.get(fd)?;
         match self.files.file(file).map(|open| &open.kind) {
-            Some(FileKind::Socket(_)) => Ok(file),
+            Some(FileKind::Socket(_) | FileKind::Netlink(_)) => Ok(file),
             Some(FileKind::Stream(stream)) if stream.socket => Ok(file),
             _ => Err(Errno::ENOTSOCK),
         }
@@ -47,6 +47,9 @@ impl Kernel {
         let nonblocking =
             flags & DONT_WAIT != 0 || self.files.file(file).is_some_and(|open| open.nonblocking());
         let quiet = flags & NO_SIGNAL != 0;
+        if self.is_netlink(file) {
+            return self.send_question(m, file, parts);
+        }
         if self.is_unconnected(file) {
             return self.unconnected(file, true, quiet);
         }
@@ -57,6 +60,9 @@ impl Kernel {
         let file = self.socket(fd)?;
         let nonblocking =
             flags & DONT_WAIT != 0 || self.files.file(file).is_some_and(|open| open.nonblocking());
+        if self.is_netlink(file) {
+            return self.receive_answer(m, file, parts, nonblocking, flags);
+        }
         if self.is_unconnected(file) {
             return self.unconnected(file, false, true);
         }
@@ -170,10 +176,14 @@ impl Kernel {
     }
 
     pub(super) fn sys_recvfrom(&mut self, m: &mut impl Machine, a: [u64; 6]) -> Answer {
-        let [fd, address, length, flags, _, name_length] = a;
+        let [fd, address, length, flags, name, name_length] = a;
         let done = self.receive_parts(m, fd, &[[address, length]], flags)?;
         if name_length != 0 && matches!(done, Done::Value(_)) {
-            self.space.write(m, name_length, &[0; 4])?;
+            if name != 0 && self.is_netlink(self.socket(fd)?) {
+                self.write_address(m, name, name_length, &Self::netlink_name(true))?;
+            } else {
+                self.space.write(m, name_length, &[0; 4])?;
+            }
         }
         Ok(done)
     }
@@ -189,13 +199,21 @@ impl Kernel {
     }
 
     pub(super) fn sys_recvmsg(&mut self, m: &mut impl Machine, fd: u64, message: u64, flags: u64) -> Answer {
-        let [_, _, vector, count, ..] = self.space.read_words::<7>(m, message)?;
+        let [name, _, vector, count, ..] = self.space.read_words::<7>(m, message)?;
         let parts = self.parts(m, vector, count).map_err(too_many)?;
+        let file = self.socket(fd)?;
+        let truncation = self.truncation(file, &parts);
         let done = self.receive_parts(m, fd, &parts, flags)?;
         if matches!(done, Done::Value(_)) {
-            // No name, no control data, no flags.
-            self.space.write(m, message.wrapping_add(8), &[0; 4])?;
-            self.space.write_words(m, message.wrapping_add(40), [0, 0])?;
+            let name_length = message.wrapping_add(8);
+            if name != 0 && self.is_netlink(file) {
+                self.write_address(m, name, name_length, &Self::netlink_name(true))?;
+            } else {
+                self.space.write(m, name_length, &[0; 4])?;
+            }
+            // No control data.
+            self.space
+                .write_words(m, message.wrapping_add(40), [0, truncation])?;
         }
         Ok(done)
     }

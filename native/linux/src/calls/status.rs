@@ -68,7 +68,7 @@ impl Kernel {
             // Linux shows 0 for what it makes when it is read.
             FileKind::Text { .. } => (0o100_444, 0),
             FileKind::Device(_) => (0o020_666, 0),
-            FileKind::Socket(_) => (0o140_777, 0),
+            FileKind::Socket(_) | FileKind::Netlink(_) => (0o140_777, 0),
             FileKind::Stream(stream) if stream.socket => (0o140_777, 0),
             FileKind::Input | FileKind::Output | FileKind::Log | FileKind::Stream(_) => (0o010_600, 0),
             FileKind::Event { .. } | FileKind::Timer { .. } | FileKind::Epoll { .. } => (0o600, 0),

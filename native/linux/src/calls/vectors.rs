@@ -38,7 +38,7 @@ fn within_user_space(parts: &[Part]) -> Result<(), Errno> {
 }
 
 /// All bytes of the parts that a call moves.
-fn sum(parts: &[Part]) -> u64 {
+pub(super) fn sum(parts: &[Part]) -> u64 {
     parts
         .iter()
         .fold(0, |sum: u64, part| sum.saturating_add(part[1]))

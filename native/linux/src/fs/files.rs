@@ -18,6 +18,7 @@ use std::sync::Arc;
 use crate::errno::Errno;
 use crate::fs::stdio::Stdio;
 use crate::fs::vfs::Device;
+use crate::net::netlink::Netlink;
 use crate::net::socket::Socket;
 use crate::state::account;
 use crate::state::tracked::{Slab, Tracked};
@@ -135,6 +136,8 @@ pub enum FileKind {
     Device(Device),
     /// A socket that is not connected.
     Socket(Box<Socket>),
+    /// A socket that tells of the guest's interfaces.
+    Netlink(Netlink),
     /// One end of a pipe, or a connected socket.
     Stream(Stream),
     /// `eventfd`.
@@ -395,6 +398,7 @@ impl Files {
         self.forget_interests(file, &closed);
         match &closed.kind {
             FileKind::Socket(socket) => self.drop_socket(socket),
+            FileKind::Netlink(_) => self.uncount_socket(),
             FileKind::Stream(Stream {
                 names: Some(socket), ..
             }) => self.drop_socket(socket),

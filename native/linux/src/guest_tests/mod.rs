@@ -7,6 +7,7 @@ mod events;
 mod folders;
 mod fuzz;
 mod limits;
+mod netlink;
 mod requests;
 mod signals;
 mod sockets;

@@ -64,7 +64,7 @@ impl Files {
                     held += self.audit_stream(file, stream)?;
                     sockets += usize::from(stream.names.is_some());
                 }
-                FileKind::Socket(_) => sockets += 1,
+                FileKind::Socket(_) | FileKind::Netlink(_) => sockets += 1,
                 FileKind::Text { bytes, .. } => held += bytes.capacity(),
                 FileKind::Epoll { interests, .. } => {
                     watching += interests.len();

@@ -78,6 +78,7 @@ impl Readiness<'_> {
                 }
                 None => OUT | WRNORM | HUP | if_so(socket.error.is_some(), IN | RDNORM | RDHUP | ERR),
             },
+            FileKind::Netlink(netlink) => OUT | WRNORM | if_so(netlink.has_answer(), IN | RDNORM),
             FileKind::Stream(stream) => {
                 let incoming = stream.incoming.as_ref();
                 let ended = incoming.is_some() && (stream.peer.is_none() || stream.read_shut);

@@ -11,6 +11,7 @@ use std::collections::{BTreeSet, VecDeque};
 use super::{FileKind, Files, OpenFile, READING, Stream, WRITING};
 use crate::errno::Errno;
 use crate::net::address::{Address, Domain};
+use crate::net::netlink::Netlink;
 use crate::net::socket::{BACKLOG_MAX, Listening, Socket};
 
 /// The first port of those that are given to who asks for any.
@@ -50,10 +51,15 @@ impl Files {
         Ok(())
     }
 
-    /// Gives back the place of a socket that is no more, and what waited at it.
-    pub(super) fn drop_socket(&mut self, socket: &Socket) {
+    /// Gives back the place of a socket.
+    pub(super) fn uncount_socket(&mut self) {
         self.sockets -= 1;
         self.held -= Socket::COST;
+    }
+
+    /// Gives back the place of a socket that is no more, and what waited at it.
+    pub(super) fn drop_socket(&mut self, socket: &Socket) {
+        self.uncount_socket();
         for waiting in socket.listening.iter().flat_map(|listening| &listening.queue) {
             self.unreference(*waiting);
         }
@@ -66,6 +72,33 @@ impl Files {
     pub fn add_socket(&mut self, domain: Domain, flags: u32) -> Result<usize, Errno> {
         self.count_socket()?;
         Ok(self.add(FileKind::Socket(Box::new(Socket::new(domain))), flags | 2))
+    }
+
+    /// Makes a socket that tells of the guest's interfaces.
+    ///
+    /// # Errors
+    /// ENFILE and ENOMEM over the limits.
+    pub fn add_netlink(&mut self, flags: u32) -> Result<usize, Errno> {
+        const { assert!(Netlink::COST <= Socket::COST, "it is counted as any socket") };
+        self.count_socket()?;
+        Ok(self.add(FileKind::Netlink(Netlink::default()), flags | 2))
+    }
+
+    /// A socket that tells of the guest's interfaces.
+    #[must_use]
+    pub fn netlink(&self, file: usize) -> Option<&Netlink> {
+        match &self.open.get(file)?.kind {
+            FileKind::Netlink(netlink) => Some(netlink),
+            _ => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn netlink_mut(&mut self, file: usize) -> Option<&mut Netlink> {
+        match &mut self.open.get_mut(file)?.kind {
+            FileKind::Netlink(netlink) => Some(netlink),
+            _ => None,
+        }
     }
 
     /// What a socket is beside its bytes; `None` for a pair's and what is no socket.
