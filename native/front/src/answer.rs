@@ -1,8 +1,10 @@
 //! The answer of a guest: any bytes, read as HTTP/1.1.
 
-use hyper::header::{CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, TRANSFER_ENCODING};
+use hyper::header::{CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, TRANSFER_ENCODING, UPGRADE};
 use hyper::{HeaderMap, StatusCode};
 use mayfly_pool::{Protocol, Watch};
+
+use crate::request::UPGRADES;
 
 /// Most header fields of an answer.
 const FIELDS_MAX: usize = 128;
@@ -17,7 +19,12 @@ pub struct Http;
 
 impl Protocol for Http {
     fn watch(&self, request: &[u8]) -> Box<dyn Watch> {
-        Box::new(Reader::new(request.starts_with(b"HEAD "), false))
+        let asked = Request {
+            is_head: request.starts_with(b"HEAD "),
+            // A body may end so too. Who brings the answer to the client knows better, and takes no other protocol then.
+            upgrades: request.ends_with(UPGRADES),
+        };
+        Box::new(Reader::new(asked, false))
     }
 }
 
@@ -26,6 +33,19 @@ impl Watch for Reader {
         // What is no answer is judged when it is read.
         !matches!(self.read(bytes), Ok(Progress::Partial))
     }
+
+    fn tells_end(&self) -> bool {
+        self.at == At::Tunnel
+    }
+}
+
+/// What of a request its answer depends on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Request {
+    /// It is HEAD: the answer has no body.
+    pub is_head: bool,
+    /// It asks for another protocol.
+    pub upgrades: bool,
 }
 
 /// Why bytes are no answer.
@@ -55,6 +75,8 @@ enum At {
     Trailers,
     /// The body ends with the connection.
     Close,
+    /// Another protocol is spoken until the connection ends.
+    Tunnel,
     End,
 }
 
@@ -63,7 +85,7 @@ enum At {
 pub struct Head {
     /// Its status.
     pub status: StatusCode,
-    /// Its fields, but those that are about the connection.
+    /// Its fields, but those that are about the connection; `upgrade` is among them where it changes the protocol.
     pub fields: HeaderMap,
     /// The length of its body in bytes, where it is known.
     pub length: Option<u64>,
@@ -72,7 +94,7 @@ pub struct Head {
 /// Reads an answer piece by piece.
 #[derive(Debug)]
 pub struct Reader {
-    to_head: bool,
+    asked: Request,
     keeps_body: bool,
     at: At,
     /// Bytes of a head or a line that is not whole.
@@ -82,11 +104,11 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// A reader of the answer to a request, which may have been HEAD.
+    /// A reader of the answer to a request.
     #[must_use]
-    pub fn new(to_head: bool, keeps_body: bool) -> Self {
+    pub fn new(asked: Request, keeps_body: bool) -> Self {
         Self {
-            to_head,
+            asked,
             keeps_body,
             at: At::Head,
             pending: Vec::new(),
@@ -108,7 +130,7 @@ impl Reader {
                     Some(behind) => bytes = &bytes[bytes.len() - behind..],
                     None => return Ok(Progress::Partial),
                 },
-                At::Close => {
+                At::Close | At::Tunnel => {
                     self.keep(bytes);
                     return Ok(Progress::Partial);
                 }
@@ -174,7 +196,7 @@ impl Reader {
     /// It ends too early.
     pub fn finish(&self) -> Result<(), Malformed> {
         match self.at {
-            At::End | At::Close => Ok(()),
+            At::End | At::Close | At::Tunnel => Ok(()),
             At::Head => Err(Malformed("it ends within its head")),
             _ => Err(Malformed("it ends within its body")),
         }
@@ -228,16 +250,15 @@ impl Reader {
         let behind = before + bytes.len() - length;
         self.pending = Vec::new();
         if status.is_informational() {
-            // 101 would hand the connection over to something else.
             return match status {
-                StatusCode::SWITCHING_PROTOCOLS => Err(Malformed("it changes the protocol")),
+                StatusCode::SWITCHING_PROTOCOLS => self.upgrade(&found).map(|()| Some(behind)),
                 _ => Ok(Some(behind)),
             };
         }
         self.at = self.body_of(status, &found)?;
         self.head = Some(Head {
             status,
-            fields: without_connection(found, self.to_head || status == StatusCode::NOT_MODIFIED),
+            fields: without_connection(found, self.asked.is_head || status == StatusCode::NOT_MODIFIED),
             length: match self.at {
                 At::Length(length) => Some(length),
                 At::End => Some(0),
@@ -247,8 +268,26 @@ impl Reader {
         Ok(Some(behind))
     }
 
+    /// From here on the connection speaks another protocol.
+    fn upgrade(&mut self, found: &HeaderMap) -> Result<(), Malformed> {
+        if !self.asked.upgrades {
+            return Err(Malformed("it changes the protocol, which nobody asked for"));
+        }
+        let protocol = found.get(UPGRADE).cloned();
+        let protocol = protocol.ok_or(Malformed("it changes to a protocol that it does not name"))?;
+        let mut fields = without_connection(found.clone(), false);
+        fields.insert(UPGRADE, protocol);
+        self.at = At::Tunnel;
+        self.head = Some(Head {
+            status: StatusCode::SWITCHING_PROTOCOLS,
+            fields,
+            length: None,
+        });
+        Ok(())
+    }
+
     fn body_of(&self, status: StatusCode, fields: &HeaderMap) -> Result<At, Malformed> {
-        if self.to_head || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) {
+        if self.asked.is_head || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) {
             return Ok(At::End);
         }
         let codings: Vec<&HeaderValue> = fields.get_all(TRANSFER_ENCODING).iter().collect();
@@ -315,7 +354,11 @@ mod tests {
 
     /// Reads an answer in pieces of a length, and ends.
     fn read(bytes: &[u8], to_head: bool, piece: usize) -> Result<(Answer, bool), Malformed> {
-        let mut reader = Reader::new(to_head, true);
+        let asked = Request {
+            is_head: to_head,
+            upgrades: false,
+        };
+        let mut reader = Reader::new(asked, true);
         let mut whole = false;
         for piece in bytes.chunks(piece) {
             whole = reader.read(piece)? == Progress::Whole;
@@ -365,6 +408,29 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn another_protocol_goes_on_until_the_connection_ends() {
+        let asked = Request {
+            is_head: false,
+            upgrades: true,
+        };
+        let mut reader = Reader::new(asked, true);
+        let bytes = b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nconnection: upgrade\r\nx: y\r\n\r\nHTTP/1.1 200 OK\r\n\r\n";
+        for piece in bytes.chunks(3) {
+            assert_eq!(reader.read(piece), Ok(Progress::Partial));
+        }
+        let head = reader.take_head().unwrap();
+        assert_eq!(head.status, StatusCode::SWITCHING_PROTOCOLS);
+        assert_eq!(
+            (head.fields.len(), &head.fields[UPGRADE]),
+            (2, &"websocket".parse().unwrap())
+        );
+        assert_eq!(reader.take_body(), b"HTTP/1.1 200 OK\r\n\r\n");
+        assert_eq!(reader.finish(), Ok(()));
+        let unnamed = Reader::new(asked, true).read(b"HTTP/1.1 101 Switching\r\n\r\n");
+        assert!(unnamed.is_err());
     }
 
     #[test]

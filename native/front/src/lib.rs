@@ -17,4 +17,5 @@ pub mod problem;
 pub mod request;
 pub mod server;
 pub mod tls;
+pub mod tunnel;
 pub mod way;

@@ -2,9 +2,9 @@
 
 use std::net::IpAddr;
 
-use hyper::header::{HOST, HeaderName};
+use hyper::header::{HOST, HeaderName, HeaderValue, UPGRADE};
 use hyper::http::request::Parts;
-use hyper::{HeaderMap, Method};
+use hyper::{HeaderMap, Method, Version};
 
 /// Fields that are about a connection and not about what it carries (RFC 9110, section 7.6.1), and what the front does itself.
 pub const CONNECTION_FIELDS: [&str; 8] = [
@@ -58,9 +58,32 @@ pub fn chunk(piece: &[u8], to: &mut Vec<u8>) {
     }
 }
 
-/// The bytes of the request with the beginning of its body, or `None` for a method that is for proxies.
+/// The protocol that a request wants to go on with (RFC 9110, section 7.8), as WebSocket does. Those of HTTP/1.1 alone can, and the
+/// front itself speaks HTTP/2 to who wants that.
 #[must_use]
-pub fn to_bytes(parts: &Parts, body: &[u8], framing: Framing, client: Client) -> Option<Vec<u8>> {
+pub fn wanted_protocol(parts: &Parts) -> Option<&HeaderValue> {
+    let mut protocols = parts.headers.get_all(UPGRADE).iter();
+    let protocol = protocols.next()?;
+    let asks = parts.version == Version::HTTP_11
+        && parts.method == Method::GET
+        && connection_options(&parts.headers).contains(&UPGRADE);
+    let is_http = protocol.as_bytes().to_ascii_lowercase().starts_with(b"h2c");
+    (asks && !is_http && protocols.next().is_none()).then_some(protocol)
+}
+
+/// The end of a request that asks the guest to go on with another protocol.
+pub const UPGRADES: &[u8] = b"\r\nconnection: upgrade\r\n\r\n";
+
+/// The bytes of the request with the beginning of its body, or `None` for a method that is for proxies. With a `protocol` the guest is
+/// asked to go on with that.
+#[must_use]
+pub fn to_bytes(
+    parts: &Parts,
+    body: &[u8],
+    framing: Framing,
+    protocol: Option<&HeaderValue>,
+    client: Client,
+) -> Option<Vec<u8>> {
     if parts.method == Method::CONNECT {
         return None;
     }
@@ -106,8 +129,17 @@ pub fn to_bytes(parts: &Parts, body: &[u8], framing: Framing, client: Client) ->
         Framing::Length(length) => field("content-length", length.to_string().as_bytes()),
         Framing::Chunks => field("transfer-encoding", b"chunked"),
     }
-    field("connection", b"close");
-    bytes.extend_from_slice(b"\r\n");
+    match protocol {
+        Some(protocol) => {
+            field("upgrade", protocol.as_bytes());
+            // The line before ends with the first two bytes of it.
+            bytes.extend_from_slice(&UPGRADES[2..]);
+        }
+        None => {
+            field("connection", b"close");
+            bytes.extend_from_slice(b"\r\n");
+        }
+    }
     match framing {
         Framing::Length(_) => bytes.extend_from_slice(body),
         Framing::Chunks => chunk(body, &mut bytes),
@@ -136,7 +168,8 @@ mod tests {
         };
         let (parts, ()) = request.into_parts();
         let framing = Framing::Length(body.len() as u64);
-        to_bytes(&parts, body.as_bytes(), framing, client).map(|bytes| String::from_utf8(bytes).unwrap())
+        to_bytes(&parts, body.as_bytes(), framing, wanted_protocol(&parts), client)
+            .map(|bytes| String::from_utf8(bytes).unwrap())
     }
 
     #[test]
@@ -165,7 +198,7 @@ mod tests {
             address: None,
             secure: false,
         };
-        let mut bytes = to_bytes(&parts, b"0123456789ab", Framing::Chunks, client).unwrap();
+        let mut bytes = to_bytes(&parts, b"0123456789ab", Framing::Chunks, None, client).unwrap();
         chunk(b"", &mut bytes);
         bytes.extend_from_slice(LAST_CHUNK);
         let text = String::from_utf8(bytes).unwrap();
@@ -188,6 +221,38 @@ mod tests {
             !text.contains("other") && !text.contains("content-length"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn another_protocol_is_asked_for_if_the_client_can_go_on_with_it() {
+        let request = |connection: &str, protocols: &[&str], version: Version, method: &str| {
+            let mut request = Request::builder()
+                .method(method)
+                .version(version)
+                .header("connection", connection);
+            for protocol in protocols {
+                request = request.header("upgrade", *protocol);
+            }
+            text(request.body(()).unwrap(), "").unwrap()
+        };
+        let asked = request("keep-alive, Upgrade", &["websocket"], Version::HTTP_11, "GET");
+        assert!(
+            asked.ends_with("\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n"),
+            "{asked}"
+        );
+        for plain in [
+            request("keep-alive", &["websocket"], Version::HTTP_11, "GET"),
+            request("upgrade", &[], Version::HTTP_11, "GET"),
+            request("upgrade", &["websocket", "other"], Version::HTTP_11, "GET"),
+            request("upgrade", &["websocket"], Version::HTTP_10, "GET"),
+            request("upgrade", &["websocket"], Version::HTTP_11, "POST"),
+            request("upgrade", &["H2C"], Version::HTTP_11, "GET"),
+        ] {
+            assert!(
+                !plain.contains("upgrade") && plain.ends_with("\r\nconnection: close\r\n\r\n"),
+                "{plain}"
+            );
+        }
     }
 
     #[test]

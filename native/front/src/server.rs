@@ -132,10 +132,10 @@ async fn converse(front: &Arc<Front>, stream: Stream, from: Option<IpAddr>, watc
     }
 }
 
-/// Serves a connection by HTTP/2, if that was agreed, or HTTP/1; by what its first bytes are, if nothing was.
+/// Serves a connection by HTTP/2, if that was agreed, else by what its first bytes are.
 async fn http<S>(front: &Arc<Front>, stream: S, client: Client, agreed: Option<bool>, watcher: Watcher)
 where
-    S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + 'static,
+    S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
 {
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder
@@ -147,11 +147,6 @@ where
         .max_concurrent_streams(STREAMS_MAX)
         .keep_alive_interval(front.limits.patience)
         .keep_alive_timeout(front.limits.patience);
-    let builder = match agreed {
-        Some(true) => builder.http2_only(),
-        Some(false) => builder.http1_only(),
-        None => builder,
-    };
     let begun = Arc::new(AtomicBool::new(false));
     let service = service_fn(|request| {
         begun.store(true, Ordering::Relaxed);
@@ -162,7 +157,22 @@ where
             Ok::<_, Infallible>(response)
         }
     });
-    let connection = builder.serve_connection(TokioIo::new(stream), service);
+    let io = TokioIo::new(stream);
+    // A client that breaks off is its own business.
+    let serving = async {
+        match agreed {
+            // Only HTTP/1 hands a connection over, and hyper finds out by the first bytes which one it is then.
+            Some(true) => {
+                let builder = builder.http2_only();
+                let connection = builder.serve_connection(io, service);
+                drop(watcher.watch(connection.into_owned()).await);
+            }
+            _ => {
+                let connection = builder.serve_connection_with_upgrades(io, service);
+                drop(watcher.watch(connection.into_owned()).await);
+            }
+        }
+    };
     // Until it is known which HTTP it is, nothing of hyper's looks at the time.
     let silent = async {
         tokio::time::sleep(front.limits.patience).await;
@@ -171,8 +181,7 @@ where
         }
     };
     tokio::select! {
-        // A client that breaks off is its own business.
-        _ = watcher.watch(connection.into_owned()) => {}
+        () = serving => {}
         () = silent => {}
     }
 }

@@ -1,4 +1,5 @@
-//! The way of one request: its body to the program, the answer to the client, both as they come.
+//! The way of one request: its body to the program, the answer to the client, both as they come. With another protocol (WebSocket) the
+//! bytes of both sides go on behind the heads.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,18 +7,20 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode};
 use mayfly_pool::{Completion, Outcome, Refused};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::answer::{Head, Malformed, Reader};
+use crate::answer::{self, Head, Malformed, Reader};
 use crate::body::{Body, BrokenOff};
 use crate::front::Front;
 use crate::machines::{Asked, Told};
 use crate::problem::{of_outcome, problem};
-use crate::request::{Client, Framing, LAST_CHUNK, chunk, to_bytes};
+use crate::request::{Client, Framing, LAST_CHUNK, chunk, to_bytes, wanted_protocol};
+use crate::tunnel::Tunnel;
 
 /// Bytes of a body that come before a machine is asked: who is slow with less holds none.
 const AHEAD: usize = 64 << 10;
@@ -44,9 +47,10 @@ pub async fn answer(front: &Arc<Front>, request: Request<Incoming>, client: Clie
 
 async fn respond(
     front: &Arc<Front>,
-    request: Request<Incoming>,
+    mut request: Request<Incoming>,
     client: Client,
 ) -> Result<Response<Body>, Problem> {
+    let upgrade = hyper::upgrade::on(&mut request);
     let (parts, body) = request.into_parts();
     let length = body.size_hint().exact();
     let mut upload = Upload {
@@ -70,30 +74,45 @@ async fn respond(
     }
     let length = if whole { Some(ahead.len() as u64) } else { length };
     upload.framing = length.map_or(Framing::Chunks, Framing::Length);
-    let bytes = to_bytes(&parts, &ahead, upload.framing, client)
+    let protocol = wanted_protocol(&parts).filter(|_| whole && ahead.is_empty());
+    let bytes = to_bytes(&parts, &ahead, upload.framing, protocol, client)
         .ok_or((StatusCode::NOT_IMPLEMENTED, "CONNECT is for proxies"))?;
     drop(ahead);
-    if !whole {
+    let upgrades = protocol.is_some();
+    let ends = whole && !upgrades;
+    if !ends {
         let place = timeout_at(patience, front.uploads.clone().acquire_owned()).await;
         upload.place = Some(place.map_err(|_| TOO_MANY)?.map_err(|_| ENDS)?);
     }
-    let asked = front.machines.ask(bytes, whole).map_err(refusal)?;
+    let asked = front.machines.ask(bytes, ends).map_err(refusal)?;
+    let expected = answer::Request {
+        is_head: parts.method == Method::HEAD,
+        upgrades,
+    };
     let mut way = Way {
-        reader: Reader::new(parts.method == Method::HEAD, true),
+        reader: Reader::new(expected, true),
         front: front.clone(),
         asked,
         parts,
+        upgrade: None,
     };
-    let told = match whole {
+    let told = match ends {
         true => match way.asked.next().await.map_err(refusal)? {
             Told::Done(completion) => return way.end(*completion),
             told => Some(told),
         },
         false => None,
     };
+    let source = if upgrades {
+        let (tunnel, client) = Tunnel::new(upgrade, upload.place, front.limits.patience);
+        way.upgrade = Some(tunnel);
+        Some(Source::Client(client))
+    } else {
+        (!whole).then_some(Source::Body(upload))
+    };
     // Its answer comes in pieces, or its body is to go there still.
     let (tell, head) = oneshot::channel();
-    tokio::spawn(way.follow(told, (!whole).then_some(upload), tell));
+    tokio::spawn(way.follow(told, source, tell));
     head.await.map_err(|_| ENDS)?
 }
 
@@ -136,6 +155,15 @@ struct Way {
     asked: Asked,
     reader: Reader,
     parts: Parts,
+    /// The client's connection, for another protocol that it asked for, until the program's head is there.
+    upgrade: Option<Tunnel>,
+}
+
+/// What comes to the program behind the first bytes of a request.
+enum Source {
+    Body(Upload),
+    /// What the client says in another protocol.
+    Client(mpsc::Receiver<Bytes>),
 }
 
 /// To the client: first the head, then pieces.
@@ -168,7 +196,7 @@ impl Way {
     async fn follow(
         mut self,
         first: Option<Told>,
-        mut upload: Option<Upload>,
+        mut source: Option<Source>,
         head: oneshot::Sender<Result<Response<Body>, Problem>>,
     ) {
         let patience = self.front.limits.patience;
@@ -190,7 +218,7 @@ impl Way {
             {
                 if piece.is_last {
                     self.asked.finish();
-                    upload = None;
+                    source = None;
                 }
                 pending = None;
             }
@@ -202,7 +230,7 @@ impl Way {
                     Ok(next) => told = Some(next),
                     Err(why) => return reply.fail(refusal(why)).await,
                 },
-                piece = read_on(&mut upload, patience), if pending.is_none() => match piece {
+                piece = read_on(&mut source, patience), if pending.is_none() => match piece {
                     Ok(piece) => pending = Some(piece),
                     Err(why) => return reply.fail(why).await,
                 },
@@ -222,8 +250,19 @@ impl Way {
             (Reply::Head(head), None) => return Some(Reply::Head(head)),
             (Reply::Head(head), Some(found)) => {
                 let (pieces, next) = mpsc::channel(PIECES);
-                let left = found.length;
-                head.send(Ok(response(found, Body::Pieces { next, left }))).ok()?;
+                // Without another protocol the client says nothing more: its half goes with the tunnel.
+                let tunnel = self.upgrade.take();
+                let body = match tunnel.filter(|_| found.status == StatusCode::SWITCHING_PROTOCOLS) {
+                    Some(tunnel) => {
+                        tokio::spawn(tunnel.carry(next));
+                        Body::from(Vec::new())
+                    }
+                    None => {
+                        let left = found.length;
+                        Body::Pieces { next, left }
+                    }
+                };
+                head.send(Ok(response(found, body))).ok()?;
                 pieces
             }
             (Reply::Pieces(pieces), _) => pieces,
@@ -255,6 +294,10 @@ impl Way {
     fn end(&mut self, completion: Completion) -> Result<Response<Body>, Problem> {
         self.last(&completion)?;
         let head = self.reader.take_head().ok_or(BAD_ANSWER)?;
+        if head.status == StatusCode::SWITCHING_PROTOCOLS {
+            // It ended at once: there is nobody to speak another protocol with.
+            return Err(BAD_ANSWER);
+        }
         Ok(response(head, Body::from(self.reader.take_body())))
     }
 
@@ -289,10 +332,18 @@ struct Piece {
     is_last: bool,
 }
 
-/// The next piece of a body; never, if there is none.
-async fn read_on(upload: &mut Option<Upload>, patience: Duration) -> Result<Piece, Problem> {
-    let Some(upload) = upload else {
-        return std::future::pending().await;
+/// The next piece for the program; never, if there is none.
+async fn read_on(source: &mut Option<Source>, patience: Duration) -> Result<Piece, Problem> {
+    let upload = match source {
+        None => return std::future::pending().await,
+        Some(Source::Body(upload)) => upload,
+        Some(Source::Client(client)) => {
+            let said = client.recv().await;
+            return Ok(Piece {
+                is_last: said.is_none(),
+                bytes: said.map_or_else(Vec::new, Vec::from),
+            });
+        }
     };
     let piece = timeout(patience, upload.next()).await;
     let piece = piece.map_err(|_| BODY_TOO_SLOW)??;
@@ -312,5 +363,9 @@ fn response(head: Head, body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     *response.status_mut() = head.status;
     *response.headers_mut() = head.fields;
+    if head.status == StatusCode::SWITCHING_PROTOCOLS {
+        let upgrade = HeaderValue::from_static("upgrade");
+        response.headers_mut().insert(CONNECTION, upgrade);
+    }
     response
 }

@@ -115,6 +115,15 @@ static void serve(int from) {
             got += more;
         }
         answer(from, "200 OK", text, snprintf(text, sizeof text, "%zu", got));
+    } else if (!strncmp(path, "/shout", 6)) {
+        // Another protocol: what comes goes back in capitals, until the client ends.
+        static const char begin[] = "HTTP/1.1 101 Switching Protocols\r\nupgrade: shout\r\nconnection: upgrade\r\n\r\nHELLO ";
+        write(from, begin, sizeof begin - 1);
+        for (ssize_t more; (more = read(from, request, sizeof request)) > 0;) {
+            for (ssize_t i = 0; i < more; i++) request[i] &= ~0x20;
+            if (write(from, request, more) <= 0) return;
+        }
+        write(from, text, snprintf(text, sizeof text, " BYE %d", count));
     } else if (!strncmp(path, "/nothing", 8)) {
     } else {
         answer(from, "404 Not Found", "", 0);

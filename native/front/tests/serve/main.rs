@@ -2,6 +2,7 @@
 
 mod tls;
 mod torture;
+mod upgrade;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

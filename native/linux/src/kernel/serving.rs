@@ -50,6 +50,11 @@ impl Kernel {
         self.files.host_ends()
     }
 
+    /// Tells the guest that nothing more comes on a connection.
+    pub fn host_finish(&mut self, end: HostEnd) {
+        self.files.host_finish(end);
+    }
+
     /// Closes the host's end of a connection.
     pub fn host_close(&mut self, end: HostEnd) {
         self.files.host_close(end);

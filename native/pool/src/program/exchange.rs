@@ -43,6 +43,8 @@ pub(crate) struct Exchange {
     left: Vec<u8>,
     /// Nothing comes behind them.
     whole: bool,
+    /// The program was told that.
+    end_told: bool,
     /// What of the answer the host has not been given.
     answer: Vec<u8>,
     answered: usize,
@@ -105,6 +107,7 @@ impl Exchange {
             watch: service.protocol.watch(&request),
             left: request,
             whole,
+            end_told: false,
             answer: Vec::new(),
             answered: 0,
             scheduled: true,
@@ -261,7 +264,12 @@ impl Exchange {
         if !paced {
             running.kernel.set_in_flight(self.has_all());
         }
-        if sent > 0 || answered {
+        let tells_end = self.has_all() && !self.end_told && self.watch.tells_end();
+        if tells_end {
+            running.kernel.host_finish(self.end);
+            self.end_told = true;
+        }
+        if sent > 0 || answered || tells_end {
             return Ok(running.kernel.run(&mut running.guest));
         }
         match (wait, talk) {

@@ -32,6 +32,12 @@ pub trait Protocol: Debug + Send + Sync {
 pub trait Watch: Debug {
     /// Takes the next bytes of the answer; true when it is whole.
     fn more(&mut self, bytes: &[u8]) -> bool;
+
+    /// Whether the program is to read an end behind the last bytes of the request, as it is when both sides say what they like. A
+    /// protocol that tells the end of a request otherwise keeps the connection open for the answer.
+    fn tells_end(&self) -> bool {
+        false
+    }
 }
 
 /// What a program serves.

@@ -79,6 +79,12 @@ impl Files {
         }
     }
 
+    /// Tells the guest that nothing more comes: it reads an end behind what it was given.
+    pub fn host_finish(&mut self, end: HostEnd) {
+        // A guest that closed its own end has none to be told of.
+        let _ = self.shut(end.0, false, true);
+    }
+
     /// Takes what the guest wrote.
     pub fn host_receive(&mut self, end: HostEnd) -> Vec<u8> {
         self.news = false;
