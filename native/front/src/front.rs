@@ -35,6 +35,8 @@ pub struct Front {
     pub counts: Counts,
     /// Places for requests whose bodies come while their machines wait.
     pub uploads: Arc<Semaphore>,
+    /// Whether connections go to the program as they are: no HTTP is spoken here.
+    pub raw: bool,
     /// TLS, if any.
     pub tls: Option<Arc<ServerConfig>>,
     /// Whether what the program prints is told on the standard error.

@@ -14,6 +14,7 @@ pub mod front;
 pub mod listen;
 pub mod machines;
 pub mod problem;
+pub mod raw;
 pub mod request;
 pub mod server;
 pub mod tls;

@@ -12,6 +12,7 @@ use mayfly_front::admin;
 use mayfly_front::answer::Http;
 use mayfly_front::front::{ClientLimits, Counts, Front, UPLOADS_SHARE};
 use mayfly_front::machines::{Machines, Running};
+use mayfly_front::raw::Raw;
 use mayfly_front::server::serve;
 use mayfly_front::tls;
 use mayfly_pool::{Mount, Program, Serving, Spec};
@@ -108,6 +109,7 @@ fn run(options: &Serve) -> Result<(), Failure> {
             patience: options.patience(),
         },
         counts: Counts::default(),
+        raw: options.per_connection,
         uploads: Arc::new(Semaphore::new((options.queue / UPLOADS_SHARE).max(1))),
         tls,
         tells_log: !options.quiet,
@@ -119,10 +121,10 @@ fn run(options: &Serve) -> Result<(), Failure> {
         eprintln!("mayfly: /metrics and /status on {bound}");
     }
     serve(&front, &options.listen, threads, &stop, |bound| {
-        let kind = if options.ephemeral {
-            "each request reset"
-        } else {
-            "state kept"
+        let kind = match (options.ephemeral, options.per_connection) {
+            (true, true) => "reset after each connection",
+            (true, false) => "reset after each request",
+            (false, _) => "state kept",
         };
         eprintln!("mayfly: listening on {bound}, {threads} machines, {kind}");
     })?;
@@ -218,7 +220,10 @@ fn serving(options: &Serve) -> Serving {
     };
     Serving {
         port: options.guest_port,
-        protocol: Arc::new(Http),
+        protocol: match options.per_connection {
+            true => Arc::new(Raw),
+            false => Arc::new(Http),
+        },
         warmup: paths.iter().cycle().take(options.warmup).map(request).collect(),
         timeout_ns: seconds(options.max_request_time),
         stream_ns: seconds(options.max_stream_time),

@@ -51,6 +51,10 @@ pub struct Serve {
     /// Reset the machine after each request; without it, each machine goes on with its state.
     #[arg(long, short)]
     pub ephemeral: bool,
+    /// Hand each connection to the program as it is, in a machine of its own, and reset that behind the connection's end: for programs
+    /// that keep connections alive themselves, and for what is no HTTP.
+    #[arg(long)]
+    pub per_connection: bool,
     /// Requests of the warm-up, before the snapshot.
     #[arg(long, short, default_value_t = 0, value_name = "N", value_parser = up_to(1_000_000))]
     pub warmup: usize,

@@ -17,6 +17,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::front::Front;
 use crate::listen::{Listen, Listener, Stream};
+use crate::raw;
 use crate::request::Client;
 use crate::tls::HTTP_2;
 use crate::way::answer;
@@ -115,6 +116,7 @@ async fn converse(front: &Arc<Front>, stream: Stream, from: Option<IpAddr>, watc
         secure: front.tls.is_some() && from.is_some(),
     };
     let stream = match stream {
+        Stream::Unix(stream) if front.raw => return raw::converse(front, stream).await,
         Stream::Unix(stream) => return http(front, stream, client, None, watcher).await,
         Stream::Tcp(stream) => stream,
     };
@@ -123,10 +125,16 @@ async fn converse(front: &Arc<Front>, stream: Stream, from: Option<IpAddr>, watc
         return;
     }
     let Some(tls) = &front.tls else {
+        if front.raw {
+            return raw::converse(front, stream).await;
+        }
         return http(front, stream, client, None, watcher).await;
     };
     let handshake = TlsAcceptor::from(tls.clone()).accept(stream);
     if let Ok(Ok(stream)) = timeout(front.limits.patience, handshake).await {
+        if front.raw {
+            return raw::converse(front, stream).await;
+        }
         let agreed = stream.get_ref().1.alpn_protocol().map(|name| name == HTTP_2);
         http(front, stream, client, agreed, watcher).await;
     }

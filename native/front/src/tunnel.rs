@@ -8,9 +8,9 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use hyper::upgrade::{OnUpgrade, Upgraded};
+use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
 use tokio::time::timeout;
 
@@ -19,7 +19,7 @@ use crate::body::BrokenOff;
 /// Most bytes of a client that are read at once.
 const READ_BYTES: usize = 16 << 10;
 /// Pieces of a client that wait for the program.
-const PIECES: usize = 1;
+pub const SAID: usize = 1;
 
 /// A client's connection that is to be handed over when the head of the answer is out.
 #[derive(Debug)]
@@ -30,8 +30,6 @@ pub struct Tunnel {
     patience: Duration,
 }
 
-type Connection = TokioIo<Upgraded>;
-
 impl Tunnel {
     /// A tunnel, and where what the client says comes out. It keeps its `place` until it ends. A client that takes no bytes for
     /// `patience` is cut off, and one that has ended when the program says nothing for as long.
@@ -40,7 +38,7 @@ impl Tunnel {
         place: Option<OwnedSemaphorePermit>,
         patience: Duration,
     ) -> (Self, mpsc::Receiver<Bytes>) {
-        let (said, client) = mpsc::channel(PIECES);
+        let (said, client) = mpsc::channel(SAID);
         let tunnel = Self {
             upgrade,
             said,
@@ -50,7 +48,7 @@ impl Tunnel {
         (tunnel, client)
     }
 
-    /// Carries bytes both ways until both sides have ended, or one is gone.
+    /// As [`carry`] does.
     pub async fn carry(self, pieces: mpsc::Receiver<Result<Bytes, BrokenOff>>) {
         let Self {
             upgrade,
@@ -59,30 +57,40 @@ impl Tunnel {
             patience,
         } = self;
         if let Ok(Ok(connection)) = timeout(patience, upgrade).await {
-            let (from, to) = tokio::io::split(TokioIo::new(connection));
-            let (end, ended) = watch::channel(false);
-            let reads = async {
-                match read_all(from, said).await {
-                    Ok(()) => {
-                        end.send_replace(true);
-                        std::future::pending().await
-                    }
-                    Err(Lost) => {}
-                }
-            };
-            tokio::select! {
-                // The program's end is that of both: nobody hears the client any more.
-                () = write_all(to, pieces, ended, patience) => {}
-                () = reads => {}
-            }
+            carry(TokioIo::new(connection), said, pieces, patience).await;
         }
         drop(place);
     }
 }
 
+/// Carries bytes between a client's connection and a program until both sides have ended, or one is gone: what the client says to `said`,
+/// the program's `pieces` to the client. Bounds are those of [`Tunnel::new`].
+pub async fn carry<S>(
+    connection: S,
+    said: mpsc::Sender<Bytes>,
+    pieces: mpsc::Receiver<Result<Bytes, BrokenOff>>,
+    patience: Duration,
+) where
+    S: AsyncRead + AsyncWrite,
+{
+    let (from, to) = tokio::io::split(connection);
+    let (end, ended) = watch::channel(false);
+    let reads = async {
+        if read_all(from, said).await.is_ok() {
+            end.send_replace(true);
+            std::future::pending().await
+        }
+    };
+    tokio::select! {
+        // The program's end is that of both: nobody hears the client any more.
+        () = write_all(to, pieces, ended, patience) => {}
+        () = reads => {}
+    }
+}
+
 /// Brings the program's bytes to the client, and its end. Once the client has ended, the program has `patience` for each of its own.
 async fn write_all(
-    mut to: WriteHalf<Connection>,
+    mut to: WriteHalf<impl AsyncWrite>,
     mut pieces: mpsc::Receiver<Result<Bytes, BrokenOff>>,
     mut ended: watch::Receiver<bool>,
     patience: Duration,
@@ -113,7 +121,7 @@ async fn write_all(
 struct Lost;
 
 /// Hands on what the client says, until it ends.
-async fn read_all(mut from: ReadHalf<Connection>, said: mpsc::Sender<Bytes>) -> Result<(), Lost> {
+async fn read_all(mut from: ReadHalf<impl AsyncRead>, said: mpsc::Sender<Bytes>) -> Result<(), Lost> {
     let mut buffer = BytesMut::new();
     loop {
         buffer.reserve(READ_BYTES);

@@ -1,5 +1,6 @@
 //! A server of C behind the front, asked by sockets: what clients see of requests that go well, badly, and are none.
 
+mod raw;
 mod tls;
 mod torture;
 mod upgrade;
@@ -19,6 +20,7 @@ use mayfly_front::answer::Http;
 use mayfly_front::front::{ClientLimits, Counts, Front};
 use mayfly_front::listen::Listen;
 use mayfly_front::machines::{Machines, Running};
+use mayfly_front::raw::Raw;
 use mayfly_front::server::serve;
 use mayfly_pool::{Limits, Mount, Program, Serving, Spec};
 use mayfly_vmm::Host;
@@ -29,6 +31,11 @@ const BODY_MAX: usize = 4 << 20;
 
 /// A server in the background; it lives as long as the tests.
 fn start(ephemeral: bool, secure: bool) -> Option<Served> {
+    start_as(ephemeral, secure, false)
+}
+
+/// The same, and whether its connections go to the program as they are.
+fn start_as(ephemeral: bool, secure: bool, raw: bool) -> Option<Served> {
     let host = match Host::open() {
         Ok(host) => Arc::new(host),
         Err(mayfly_vmm::Error::Unavailable(why)) => {
@@ -70,7 +77,10 @@ fn start(ephemeral: bool, secure: bool) -> Option<Served> {
     };
     let serving = Serving {
         port: None,
-        protocol: Arc::new(Http),
+        protocol: match raw {
+            true => Arc::new(Raw),
+            false => Arc::new(Http),
+        },
         warmup: vec![b"GET /count HTTP/1.1\r\n\r\n".to_vec(); 2],
         timeout_ns: 10_000_000_000,
         stream_ns: 60_000_000_000,
@@ -92,6 +102,7 @@ fn start(ephemeral: bool, secure: bool) -> Option<Served> {
         },
         uploads: Arc::new(Semaphore::new(2)),
         counts: Counts::default(),
+        raw,
         tls: secure.then(tls::config),
         tells_log: false,
     });

@@ -197,7 +197,9 @@ impl Exchange {
             self.answer.extend_from_slice(&bytes);
             if self.watch.more(&bytes) || running.kernel.host_ended(self.end) {
                 return Ok(Step::End(match self.answered {
-                    0 => Outcome::Misbehaved("closed the connection without an answer".into()),
+                    0 if !self.watch.tells_end() => {
+                        Outcome::Misbehaved("closed the connection without an answer".into())
+                    }
                     _ => Outcome::Answered(std::mem::take(&mut self.answer)),
                 }));
             }
