@@ -205,7 +205,7 @@ fn listing(vfs: &Vfs) -> BTreeMap<Path, Kind> {
                     folders.push((number, at.clone()));
                     Kind::Directory { writable: *writable }
                 }
-                NodeKind::Memory(bytes) => Kind::File(bytes.to_vec()),
+                NodeKind::Memory(bytes) => Kind::File(bytes.part(0..u64::MAX).into_owned()),
                 NodeKind::Link(target) => Kind::Link(target.to_vec()),
                 NodeKind::Host(_) | NodeKind::Device(_) | NodeKind::Proc(_) => Kind::File(Vec::new()),
             };

@@ -19,7 +19,7 @@
 //! epoll_ctl                                                       INTERESTS (ENOSPC)
 //! signal frames                             FRAMES, at an exit
 //! poll, select, epoll_wait: one look at each file and each set, see `files/ready.rs`
-//! a file that is copied, or grows: all of it at once, at most `Limits::file_bytes`
+//! a write to a file that a snapshot or a mapping shares: moves the blocks of 64 KiB that it meets (`fs/blocks.rs`)
 //! everything else: a constant, or a look at each thread or descriptor
 //! ```
 

@@ -1,5 +1,6 @@
 //! Files: descriptors and what they refer to, the tree of names, what the host lends.
 
+pub mod blocks;
 pub mod files;
 pub mod host_file;
 pub mod stdio;

@@ -15,7 +15,7 @@ impl Kernel {
     /// The length of a seekable file.
     fn length_of(&self, file: usize) -> Result<u64, Errno> {
         match &self.files.file(file).ok_or(Errno::EBADF)?.kind {
-            FileKind::Regular { node, .. } => Ok(self.vfs.bytes(*node)?.len() as u64),
+            FileKind::Regular { node, .. } => self.vfs.length(*node),
             FileKind::Text { bytes, .. } => Ok(bytes.len() as u64),
             _ => Ok(0),
         }
@@ -181,7 +181,7 @@ impl Kernel {
                         .as_ref()
                         .map_or(0, std::collections::VecDeque::len),
                     FileKind::Regular { node, offset } => {
-                        self.vfs.bytes(*node)?.len().saturating_sub(*offset as usize)
+                        self.vfs.length(*node)?.saturating_sub(*offset) as usize
                     }
                     _ => return Err(Errno::ENOTTY),
                 };
@@ -272,7 +272,7 @@ impl Kernel {
                 if end > i64::MAX as u64 {
                     return Err(Errno::EFBIG);
                 }
-                if end > self.vfs.bytes(node)?.len() as u64 {
+                if end > self.vfs.length(node)? {
                     self.vfs.set_length(node, end, now)?;
                 }
                 ZERO

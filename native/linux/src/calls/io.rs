@@ -1,5 +1,7 @@
 //! What reading and writing do, by what a file is.
 
+use std::borrow::Cow;
+
 use super::{Answer, Done, ZERO, value};
 use crate::action::{Action, Stop};
 use crate::errno::Errno;
@@ -149,9 +151,12 @@ impl Kernel {
         if !open.readable() {
             return Err(Errno::EBADF);
         }
-        let bytes = match &open.kind {
-            FileKind::Regular { node, .. } => self.vfs.bytes(*node)?,
-            FileKind::Text { bytes, .. } => bytes,
+        let part = match &open.kind {
+            FileKind::Regular { node, .. } => self.vfs.part(*node, offset, limit as u64)?,
+            FileKind::Text { bytes, .. } => {
+                let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+                Cow::Borrowed(&bytes[start..start + limit.min(bytes.len() - start)])
+            }
             FileKind::Directory { .. } => return Err(Errno::EISDIR),
             FileKind::Device(device) => {
                 let device = *device;
@@ -162,9 +167,7 @@ impl Kernel {
             }
             _ => return Err(Errno::ESPIPE),
         };
-        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
-        let part = &bytes[start..start + limit.min(bytes.len() - start)];
-        self.space.write(m, address, part)?;
+        self.space.write(m, address, &part)?;
         Ok(part.len() as u64)
     }
 
@@ -235,7 +238,7 @@ impl Kernel {
             }
             FileKind::Regular { node, offset } => {
                 let (node, own) = (*node, *offset);
-                let end = self.vfs.bytes(node)?.len() as u64;
+                let end = self.vfs.length(node)?;
                 let start = at.unwrap_or(if open.flags & O_APPEND != 0 { end } else { own });
                 let done = self.vfs.write_at(node, start, bytes, now)? as u64;
                 if at.is_none()

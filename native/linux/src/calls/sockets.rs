@@ -146,9 +146,11 @@ impl Kernel {
         if (start as i64) < 0 {
             return Err(Errno::EINVAL);
         }
-        let bytes = self.vfs.bytes(node)?;
-        let start_at = usize::try_from(start).unwrap_or(usize::MAX).min(bytes.len());
-        let left = (bytes.len() - start_at).min(count.min(SENDFILE_MAX) as usize);
+        let left = self
+            .vfs
+            .length(node)?
+            .saturating_sub(start)
+            .min(count.min(SENDFILE_MAX)) as usize;
         let moved = match self.files.stream_takes(to, left) {
             Ok(moved) => moved,
             Err(Errno::EAGAIN) => return self.wait_or_again(to, event::OUT, nonblocking),
@@ -159,8 +161,8 @@ impl Kernel {
         if place != 0 {
             self.space.write_words(m, place, [next])?;
         }
-        let bytes = self.vfs.bytes(node)?;
-        self.files.write_stream(to, &bytes[start_at..start_at + moved]);
+        let part = self.vfs.part(node, start, moved as u64)?;
+        self.files.write_stream(to, &part);
         if place == 0
             && let Some(open) = self.files.file_mut(from)
             && let FileKind::Regular { offset, .. } = &mut open.kind

@@ -32,12 +32,8 @@ impl Kernel {
     pub(super) fn status_of_node(&self, number: usize) -> Result<Status, Errno> {
         let node = self.vfs.node(number).ok_or(Errno::ENOENT)?;
         let (size, modified, owner) = match &node.kind {
-            NodeKind::Host(file) => (
-                file.bytes().len() as u64,
-                file.modified.saturating_mul(1_000_000_000),
-                0,
-            ),
-            NodeKind::Memory(bytes) => (bytes.len() as u64, node.modified, UID),
+            NodeKind::Host(file) => (file.length(), file.modified.saturating_mul(1_000_000_000), 0),
+            NodeKind::Memory(blocks) => (blocks.length(), node.modified, UID),
             NodeKind::Link(target) => (target.len() as u64, node.modified, UID),
             NodeKind::Directory { writable: true, .. } => (0, node.modified, UID),
             _ => (0, node.modified, 0),

@@ -1,8 +1,11 @@
 //! Files that the host opened beforehand and lends to guests, read-only.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
+use crate::fs::blocks::Blocks;
 use crate::machine::SlotId;
 
 /// Bytes that stay readable and unchanged for as long as the value lives (a `Vec`, or a private mapping of a file).
@@ -11,30 +14,31 @@ pub trait FileBytes: Send + Sync {
     fn bytes(&self) -> &[u8];
 }
 
-impl FileBytes for Arc<Vec<u8>> {
-    fn bytes(&self) -> &[u8] {
-        self
-    }
-}
-
 impl FileBytes for Vec<u8> {
     fn bytes(&self) -> &[u8] {
         self
     }
 }
 
+/// Where the bytes are.
+#[derive(Clone)]
+enum Content {
+    /// The host lends them.
+    Lent(Arc<dyn FileBytes>),
+    /// The guest wrote them.
+    OfGuest(Arc<Blocks>),
+}
+
 /// A read-only file. Cloning it clones a reference.
 #[derive(Clone)]
 pub struct HostFile {
-    bytes: Arc<dyn FileBytes>,
+    content: Content,
     /// The memory slot that holds the same bytes, when every VM shares one.
     pub slot: Option<SlotId>,
     /// Permission bits (`0o555` and the like).
     pub mode: u32,
     /// Time of the last change, in seconds since 1970.
     pub modified: u64,
-    /// The guest wrote these bytes itself; its limit on files counts them while they are mapped.
-    pub of_guest: bool,
     /// Bytes of the host that they take for it.
     pub held: u64,
 }
@@ -44,36 +48,69 @@ impl HostFile {
     #[must_use]
     pub fn new(bytes: impl FileBytes + 'static) -> Self {
         Self {
-            bytes: Arc::new(bytes),
+            content: Content::Lent(Arc::new(bytes)),
             slot: None,
             mode: 0o444,
             modified: 0,
-            of_guest: false,
             held: 0,
         }
     }
 
     /// A file that the guest wrote.
     #[must_use]
-    pub fn of_guest(bytes: Arc<Vec<u8>>) -> Self {
+    pub fn of_guest(blocks: Arc<Blocks>) -> Self {
         Self {
-            of_guest: true,
-            held: crate::state::account::bytes(bytes.capacity()),
-            ..Self::new(bytes)
+            slot: None,
+            mode: 0o444,
+            modified: 0,
+            held: blocks.cost(),
+            content: Content::OfGuest(blocks),
         }
     }
 
-    /// The file's bytes.
+    /// Whether the guest wrote these bytes itself; its limit on files counts them while they are mapped.
     #[must_use]
-    pub fn bytes(&self) -> &[u8] {
-        self.bytes.bytes()
+    pub fn is_of_guest(&self) -> bool {
+        matches!(self.content, Content::OfGuest(_))
+    }
+
+    /// The number of its bytes.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        match &self.content {
+            Content::Lent(bytes) => bytes.bytes().len() as u64,
+            Content::OfGuest(blocks) => blocks.length(),
+        }
+    }
+
+    /// The bytes of a range, as far as the file has them.
+    #[must_use]
+    pub fn part(&self, range: Range<u64>) -> Cow<'_, [u8]> {
+        match &self.content {
+            Content::Lent(bytes) => {
+                let bytes = bytes.bytes();
+                let end = range.end.min(bytes.len() as u64) as usize;
+                Cow::Borrowed(&bytes[range.start.min(end as u64) as usize..end])
+            }
+            Content::OfGuest(blocks) => blocks.part(range),
+        }
+    }
+
+    /// Where the bytes are: the same for two files only if they are the same bytes.
+    #[must_use]
+    pub(crate) fn address(&self) -> usize {
+        match &self.content {
+            Content::Lent(bytes) => bytes.bytes().as_ptr() as usize,
+            Content::OfGuest(blocks) => Arc::as_ptr(blocks) as usize,
+        }
     }
 }
 
 impl PartialEq for HostFile {
     /// Two files are equal when they are the same bytes in the same place.
     fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self.bytes(), other.bytes()) && self.slot == other.slot && self.mode == other.mode
+        let bytes = |file: &Self| (file.address(), file.length(), file.is_of_guest());
+        bytes(self) == bytes(other) && self.slot == other.slot && self.mode == other.mode
     }
 }
 
@@ -81,10 +118,10 @@ impl Eq for HostFile {}
 
 impl fmt::Debug for HostFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "HostFile({} bytes, {:?}", self.bytes().len(), self.slot)?;
+        write!(f, "HostFile({} bytes, {:?}", self.length(), self.slot)?;
         // What the guest wrote is its state: the leak check searches this text.
-        if self.of_guest {
-            write!(f, ", {:?}", self.bytes())?;
+        if let Content::OfGuest(blocks) = &self.content {
+            write!(f, ", {blocks:?}")?;
         }
         f.write_str(")")
     }

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use crate::bounds::WALK;
 use crate::errno::Errno;
+use crate::fs::blocks::Blocks;
 use crate::fs::host_file::HostFile;
 use crate::state::account::{self, Account};
 use crate::state::tracked::Slab;
@@ -82,8 +83,8 @@ pub enum NodeKind {
     },
     /// A file of the host.
     Host(HostFile),
-    /// Bytes of this guest; copied on the first write after a clone.
-    Memory(Arc<Vec<u8>>),
+    /// Bytes of this guest; a clone shares them until one is written to.
+    Memory(Arc<Blocks>),
     /// A symbolic link's target.
     Link(Box<[u8]>),
     /// A character device.
@@ -237,7 +238,7 @@ impl Vfs {
     pub(crate) fn cost(kind: &NodeKind) -> u64 {
         match kind {
             NodeKind::Directory { .. } => Folder::COST,
-            NodeKind::Memory(bytes) => account::bytes(bytes.capacity()),
+            NodeKind::Memory(blocks) => blocks.cost(),
             NodeKind::Link(target) => account::bytes(target.len()),
             NodeKind::Host(_) | NodeKind::Device(_) | NodeKind::Proc(_) => 0,
         }
@@ -323,8 +324,8 @@ impl Vfs {
             && node.links == 0
             && node.holds == 0
         {
-            if let NodeKind::Memory(bytes) = &node.kind {
-                self.memory_bytes = self.memory_bytes.saturating_sub(bytes.len() as u64);
+            if let NodeKind::Memory(blocks) = &node.kind {
+                self.memory_bytes = self.memory_bytes.saturating_sub(blocks.length());
             }
             self.account.give(Self::cost(&node.kind));
             self.nodes.remove(number);

@@ -394,3 +394,33 @@ fn signals_behind_the_first_few_are_delivered_at_the_next_exit() {
     guest.call(number::getpid, [0; 6]);
     assert_eq!(guest.kernel.statistics.signals, 2 * bounds::FRAMES as u64);
 }
+
+/// What a piece moves on the host alone is not in [`Guest::pieces`]: blocks of files are counted where they are (`fs/blocks.rs`).
+#[test]
+fn the_first_write_to_a_large_file_that_is_mapped_is_one_small_piece_and_the_mapping_stays_as_it_was() {
+    let mut guest = Guest::new();
+    let file = guest.opened(b"/tmp/file\0", 0o102);
+    let at = guest.memory(4 * MIB);
+    guest.put(at, &vec![7; 4 << 20]);
+    guest.whole(number::write, [file, at, 4 * MIB, 0, 0, 0], 4 * MIB);
+    let shown = guest
+        .call(number::mmap, [0, 4 * MIB, 1, 2, file, 0])
+        .cast_unsigned();
+    let held = guest.kernel.held();
+    guest.put(at, &[9; 4]);
+    assert_eq!(guest.whole(number::pwrite64, [file, at, 4, 3 * MIB, 0, 0], 4), 1);
+    assert_eq!(
+        guest.kernel.held(),
+        held,
+        "blocks are counted for the file and for the mapping"
+    );
+    assert_eq!(guest.get(shown + 3 * MIB), [7; 4]);
+    assert_eq!(
+        guest.whole(number::pread64, [file, at, 4 * MIB, 0, 0, 0], 4 * MIB),
+        16
+    );
+    assert_eq!(
+        (guest.get(at + 3 * MIB), guest.get(at + 3 * MIB + 4)),
+        ([9; 4], [7; 4])
+    );
+}

@@ -101,14 +101,14 @@ impl Kernel {
             let path = path.to_owned();
             move |error| ExecError::Format(path.clone(), error)
         };
-        let program = elf::parse(file.bytes()).map_err(format(&what.path))?;
+        let program = elf::parse(&file.part(0..u64::MAX)).map_err(format(&what.path))?;
         let base = if program.relocatable { PROGRAM_BASE } else { 0 };
         self.load(m, &program, &file, base, &what.path, node)?;
         let (mut entry, mut interpreter_base) = (first(program.entry, base, &what.path)?, 0);
         if let Some(path) = &program.interpreter {
             let path = String::from_utf8_lossy(path).into_owned();
             let (file, node) = self.program_file(&path)?;
-            let interpreter = elf::parse(file.bytes()).map_err(format(&path))?;
+            let interpreter = elf::parse(&file.part(0..u64::MAX)).map_err(format(&path))?;
             // As high as the vDSO leaves room.
             let (start, end) = interpreter.extent();
             interpreter_base = vdso::CLOCK_PAGE

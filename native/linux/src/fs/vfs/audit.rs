@@ -23,7 +23,7 @@ impl Vfs {
                         self.audit_entry(folder, name, entry)?;
                     }
                 }
-                NodeKind::Memory(content) => bytes += content.len() as u64,
+                NodeKind::Memory(blocks) => bytes += blocks.length(),
                 _ => {}
             }
         }

@@ -1,21 +1,37 @@
 //! The bytes of files.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{Node, NodeKind, Vfs};
 use crate::errno::Errno;
+use crate::fs::blocks::Blocks;
 use crate::fs::host_file::HostFile;
-use crate::state::account;
+use crate::state::account::Account;
 
 impl Vfs {
-    /// The bytes of a file (host or memory).
+    /// The length of a file (host or memory).
     ///
     /// # Errors
     /// EISDIR for a directory, EINVAL for what has no bytes of its own.
-    pub fn bytes(&self, number: usize) -> Result<&[u8], Errno> {
+    pub fn length(&self, number: usize) -> Result<u64, Errno> {
         match &self.nodes.get(number).ok_or(Errno::ENOENT)?.kind {
-            NodeKind::Host(file) => Ok(file.bytes()),
-            NodeKind::Memory(bytes) => Ok(bytes),
+            NodeKind::Host(file) => Ok(file.length()),
+            NodeKind::Memory(blocks) => Ok(blocks.length()),
+            NodeKind::Directory { .. } => Err(Errno::EISDIR),
+            _ => Err(Errno::EINVAL),
+        }
+    }
+
+    /// The bytes of a file from `offset` on, at most so many.
+    ///
+    /// # Errors
+    /// As [`Vfs::length`].
+    pub fn part(&self, number: usize, offset: u64, most: u64) -> Result<Cow<'_, [u8]>, Errno> {
+        let range = offset..offset.saturating_add(most);
+        match &self.nodes.get(number).ok_or(Errno::ENOENT)?.kind {
+            NodeKind::Host(file) => Ok(file.part(range)),
+            NodeKind::Memory(blocks) => Ok(blocks.part(range)),
             NodeKind::Directory { .. } => Err(Errno::EISDIR),
             _ => Err(Errno::EINVAL),
         }
@@ -28,7 +44,7 @@ impl Vfs {
     pub fn mappable(&self, number: usize) -> Result<HostFile, Errno> {
         match &self.nodes.get(number).ok_or(Errno::EBADF)?.kind {
             NodeKind::Host(file) => Ok(file.clone()),
-            NodeKind::Memory(bytes) => Ok(HostFile::of_guest(Arc::clone(bytes))),
+            NodeKind::Memory(blocks) => Ok(HostFile::of_guest(Arc::clone(blocks))),
             _ => Err(Errno::ENODEV),
         }
     }
@@ -43,14 +59,17 @@ impl Vfs {
         }
     }
 
-    /// A memory file's bytes, and when they were changed.
-    fn memory_file(&mut self, number: usize) -> Result<(&mut Arc<Vec<u8>>, &mut u64), Errno> {
+    /// A memory file's bytes, with the account that they are counted on. From now on they are changed.
+    fn memory_file(&mut self, number: usize, now: u64) -> Result<(&mut Blocks, &mut Account), Errno> {
         match self.nodes.get_mut(number) {
             Some(Node {
-                kind: NodeKind::Memory(bytes),
+                kind: NodeKind::Memory(blocks),
                 modified,
                 ..
-            }) => Ok((bytes, modified)),
+            }) => {
+                *modified = now;
+                Ok((Arc::make_mut(blocks), &mut self.account))
+            }
             _ => Err(Errno::EINVAL),
         }
     }
@@ -60,72 +79,14 @@ impl Vfs {
     /// # Errors
     /// ENOSPC over the limit, EINVAL for other nodes.
     pub fn set_length(&mut self, number: usize, length: u64, now: u64) -> Result<(), Errno> {
-        let old = self.bytes(number)?.len() as u64;
+        let old = self.length(number)?;
         let sum = (self.memory_bytes - old.min(self.memory_bytes)).saturating_add(length);
         if length > old && (length > self.memory_limit || sum > self.memory_limit) {
             return Err(Errno::ENOSPC);
         }
-        self.make_own(number, length as usize)?;
-        let (bytes, modified) = self.memory_file(number)?;
-        Arc::make_mut(bytes).resize(length as usize, 0);
-        *modified = now;
+        let (blocks, account) = self.memory_file(number, now)?;
+        blocks.set_length(length, account)?;
         self.memory_bytes = sum;
-        self.shrink(number)
-    }
-
-    /// Makes the bytes of a memory file this guest's own, with room for so many. A file that grows has half as much again, or each of
-    /// many appended pieces would move it.
-    fn make_own(&mut self, number: usize, length: usize) -> Result<(), Errno> {
-        let most = usize::try_from(self.memory_limit).unwrap_or(usize::MAX);
-        let (bytes, _) = self.memory_file(number)?;
-        let (old, kept, shared) = (bytes.capacity(), bytes.len(), Arc::get_mut(bytes).is_none());
-        if !shared && old >= length {
-            return Ok(());
-        }
-        let ample = match length > old {
-            true => (old + old / 2).min(most).max(length),
-            false => kept,
-        };
-        // Both are there while the bytes move.
-        let room = self.account.room();
-        let [ample, exact] = [ample, length.max(kept)].map(|wanted| (wanted, account::bytes(wanted)));
-        let (wanted, _) = [ample, exact]
-            .into_iter()
-            .find(|&(_, cost)| cost <= room)
-            .ok_or(Errno::ENOSPC)?;
-        let (bytes, _) = self.memory_file(number)?;
-        match Arc::get_mut(bytes) {
-            Some(own) => own.reserve_exact(wanted - kept),
-            None => {
-                let mut own = Vec::with_capacity(wanted);
-                own.extend_from_slice(bytes);
-                *bytes = Arc::new(own);
-            }
-        }
-        self.recount(number, old)
-    }
-
-    /// Gives back what a memory file has twice and more of.
-    fn shrink(&mut self, number: usize) -> Result<(), Errno> {
-        let (bytes, _) = self.memory_file(number)?;
-        let (old, length) = (bytes.capacity(), bytes.len());
-        if length > old / 2 {
-            return Ok(());
-        }
-        if length == 0 {
-            *bytes = Arc::default();
-        } else {
-            Arc::make_mut(bytes).shrink_to_fit();
-        }
-        self.recount(number, old)
-    }
-
-    /// Counts what the bytes of a memory file take, in place of what they took.
-    fn recount(&mut self, number: usize, old: usize) -> Result<(), Errno> {
-        let (bytes, _) = self.memory_file(number)?;
-        let new = bytes.capacity();
-        self.account.give(account::bytes(old));
-        self.account.count(account::bytes(new));
         Ok(())
     }
 
@@ -137,7 +98,7 @@ impl Vfs {
         if from.is_empty() {
             return Ok(0);
         }
-        let old = self.bytes(number)?.len() as u64;
+        let old = self.length(number)?;
         let room = self.memory_limit.saturating_sub(self.memory_bytes) + old;
         let end = offset
             .checked_add(from.len() as u64)
@@ -148,14 +109,15 @@ impl Vfs {
         }
         if end > old {
             self.set_length(number, end, now)?;
-        } else {
-            self.make_own(number, old as usize)?;
         }
-        let (bytes, modified) = self.memory_file(number)?;
-        let count = (end - offset) as usize;
-        Arc::make_mut(bytes)[offset as usize..end as usize].copy_from_slice(&from[..count]);
-        *modified = now;
-        Ok(count)
+        let (blocks, account) = self.memory_file(number, now)?;
+        let done = blocks.write(offset, from, account);
+        let reached = done.map_or(old, |done| old.max(offset + done as u64));
+        if end > reached {
+            // Not all of it had room: the file ends with what was written.
+            self.set_length(number, reached, now)?;
+        }
+        done
     }
 
     /// Sets permission bits.

@@ -42,7 +42,7 @@ impl AddressSpace {
                     ),
                     Source::File { file, offset, .. } => {
                         let at = offset + (page - start);
-                        let rest = file.bytes().len() as u64;
+                        let rest = file.length();
                         if at >= rest {
                             return Err(FaultError::BeyondFile);
                         }
@@ -54,8 +54,8 @@ impl AddressSpace {
                                 m.map(page, count, Backing::Slot(slot, at / PAGE), protection)
                             }
                             _ => {
-                                let bytes = &file.bytes()[at as usize..rest.min(at + count * PAGE) as usize];
-                                m.map(page, count, Backing::Bytes(bytes), protection)
+                                let bytes = file.part(at..at + count * PAGE);
+                                m.map(page, count, Backing::Bytes(&bytes), protection)
                             }
                         }
                     }

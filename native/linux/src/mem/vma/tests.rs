@@ -1,6 +1,9 @@
 //! The mapping tree against a map of single pages, and its search for room against the search that it replaces.
 
+use std::sync::Arc;
+
 use super::*;
+use crate::fs::blocks::Blocks;
 use crate::test_rng::TestRng;
 
 const BASE: u64 = 0x10_0000;
@@ -43,7 +46,7 @@ fn gap_below_by_search(tree: &VmaTree, top: u64, length: u64) -> Option<u64> {
 
 #[test]
 fn tree_agrees_with_a_map_of_single_pages() {
-    let file = HostFile::of_guest(vec![0_u8; 10].into());
+    let file = HostFile::of_guest(Arc::new(Blocks::from(&[0_u8; 10][..])));
     let mut rng = TestRng::new(5);
     let mut next = move |end| rng.below(end);
     for _ in 0..300 {

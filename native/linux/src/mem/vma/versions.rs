@@ -18,12 +18,12 @@ pub(super) struct Versions {
 }
 
 fn key(file: &HostFile) -> usize {
-    file.bytes().as_ptr() as usize
+    file.address()
 }
 
 fn of_guest(source: &Source) -> Option<&HostFile> {
     match source {
-        Source::File { file, .. } => Some(file).filter(|file| file.of_guest),
+        Source::File { file, .. } => Some(file).filter(|file| file.is_of_guest()),
         Source::Anonymous => None,
     }
 }
@@ -48,7 +48,7 @@ impl Versions {
     pub fn add(&mut self, source: &Source) {
         self.names += name_cost(source);
         let Some(file) = of_guest(source) else { return };
-        let length = file.bytes().len() as u64;
+        let length = file.length();
         let (mappings, _) = self.kept.entry(key(file)).or_insert((0, length));
         if *mappings == 0 {
             self.bytes += length;
@@ -76,7 +76,7 @@ impl Versions {
         if self.kept.contains_key(&key(file)) {
             self.bytes
         } else {
-            self.bytes + file.bytes().len() as u64
+            self.bytes + file.length()
         }
     }
 

@@ -121,6 +121,8 @@ fn bytes(s: &mut Subject) -> Props {
     let (socket, pipe) = (8, 11);
     let fresh = s.map(1 << 33, 3);
     let full = touched(s, 32 * MIB);
+    // Its bytes are the snapshot's from then on.
+    s.call(n::pwrite64, [file, full, 15 * MIB, 0, 0, 0]);
     let (large_parts, small_parts, message) =
         (s.scratch + 8 * PAGE, s.scratch + 16 * PAGE, s.scratch + 24 * PAGE);
     let vector = |at: &dyn Fn(u64) -> [u64; 2]| -> Vec<u64> { (0..1024).flat_map(at).collect() };
