@@ -27,6 +27,7 @@ interface CoreHost {
   /** Milliseconds until the next timer, -1 without one. */
   untilTimer(): number
   startTimer(callback: () => void, ms: number, repeat: boolean): number
+  stopTimer(timer: number): void
   log(bytes: Uint8Array): number
   exit(code: number): never
   /** Makes `code` the module at `url`, which imports find as `name` too; `json` is the module for an import that wants JSON. */
@@ -118,8 +119,9 @@ const decoder = new TextDecoder()
 
 // The surface makes timers by it.
 core.startTimer = (callback, ms, repeat) => {
-  noticeTimer()
-  return startTimer(callback, ms, repeat)
+  const timer = startTimer(callback, ms, repeat)
+  noticeTimer(() => core.stopTimer(timer))
+  return timer
 }
 
 let hears = false

@@ -17,6 +17,7 @@ import { installLazyRequest } from './http/request.ts'
 import { installLazyMembers, NativeResponse } from './http/response.ts'
 import { installLazyResponse } from './http/response_constructor.ts'
 import { installUpgrade } from './http/upgrade.ts'
+import { beginWarmUp, endWarmUp } from './timers.ts'
 
 /** Rounds of {@link prime}: V8 begins to note shapes at a function's eighth call. */
 const ROUNDS = 4
@@ -206,8 +207,10 @@ async function control(guest: Guest, head: ControlHead): Promise<void> {
   if (head.control === 'before-snapshot') {
     seed(head.seed)
     openConsole()
+    await endWarmUp()
     return answerControl(await runHooks(guest))
   }
+  beginWarmUp()
   const handlers = guest.handlers.map(({ name, error }) => error === undefined ? { name } : { name, error })
   answerControl({ handlers })
 }
