@@ -9,7 +9,7 @@ import { parseArgs } from '@std/cli/parse-args'
 import { red } from '@std/fmt/colors'
 import { type Cargo, findCargo, ToolchainError } from '../src/isolate/ffi/build/toolchain.ts'
 import { installChromium, installGuestTools } from './install.ts'
-import { type Count, runLanes, type Step } from './runner.ts'
+import { type Count, runStage, type Stage, type Step } from './runner.ts'
 import {
   allNativeTests,
   allTests,
@@ -34,71 +34,82 @@ const FUZZ_SECONDS = { gate: 20, nightly: 1800 }
 async function main(args: readonly string[]): Promise<number> {
   const total: Count = { passed: 0, failed: 0, skipped: 0 }
   const broken: string[] = []
-  for (const lanes of await planStages(args)) await runLanes(lanes, total, broken)
+  for (const stage of await planStages(args)) await runStage(stage, total, broken)
   if (broken.length > 0) console.log(red(`\nfailed: ${broken.join(', ')}`))
   const skipped = total.skipped === 0 ? '' : `, ${total.skipped} skipped`
   console.log(`\n${total.passed} passed, ${total.failed} failed${skipped}`)
   return total.failed === 0 ? 0 : 1
 }
 
-/** Steps in turn, lanes of them beside each other, and stages of lanes in turn. */
-type Stages = Step[][][]
-
 /** The tiers by their flags, and what goes with one of them. */
 const FLAGS = ['check', 'gate', 'after-test', 'nightly', 'vtx'] as const
 
 /** The stages that the arguments ask for. Throws `TypeError` for one that means nothing. */
-async function planStages(args: readonly string[]): Promise<Stages> {
+async function planStages(args: readonly string[]): Promise<Stage[]> {
   const flags = parseArgs(args, {
     boolean: FLAGS,
     '--': true,
     unknown: args[0] === '--vtx' ? undefined : refuse,
   })
   const forTests = flags['--'] ?? []
-  if (flags.check) return [[[...checkSteps(), checkPackages()]]]
-  if (forTests.length > 0) return [[[...checkSteps(), denoTests('tests', forTests)]]]
+  if (flags.check) return [inTurn([...checkSteps(), checkPackages()])]
+  if (forTests.length > 0) return [inTurn([...checkSteps(), denoTests('tests', forTests)])]
   const cargo = await findCargo().catch(skipNative)
-  if (flags.vtx) return cargo === undefined ? [] : [[[emulatedVtx(cargo, args.slice(1))]]]
+  if (flags.vtx) return cargo === undefined ? [] : [inTurn([emulatedVtx(cargo, args.slice(1))])]
   if (flags.gate) return await planGate(cargo, flags['after-test'] === true)
   if (flags.nightly) {
     const native = cargo === undefined ? [] : [emulatedVtx(cargo, []), fuzzing(cargo, FUZZ_SECONDS.nightly)]
-    return [[[...native, generatedCalls(), ...cargo === undefined ? [] : [soak()]]]]
+    return [inTurn([...native, generatedCalls(), ...cargo === undefined ? [] : [soak()]])]
   }
   return [planQuick(cargo)]
 }
 
-/** Three lanes: what machines run is built while the rest is checked, and the native tests of the same crates behind it. */
-function planQuick(cargo: Cargo | undefined): Step[][] {
+function inTurn(steps: Step[]): Stage {
+  return { lanes: [steps], shared: [] }
+}
+
+/**
+ * Three lanes: what machines run is built by their first tests while the rest is checked, and the native tests of the same crates come
+ * behind it. The other tests in machines are for who is ready.
+ */
+function planQuick(cargo: Cargo | undefined): Stage {
   const { plain, machines } = quickTests()
   console.log(
     'SKIPPED: Chromium, the runtime core, attacks, most npm packages, emulated hardware: deno task gate',
   )
-  return [
-    [machines],
-    [plain],
-    [...checkSteps(), ...(cargo === undefined ? [] : [quickNativeTests(cargo)])],
-  ]
+  const [first, ...shared] = machines
+  return {
+    lanes: [
+      first === undefined ? [] : [first],
+      [plain],
+      [...checkSteps(), ...(cargo === undefined ? [] : [quickNativeTests(cargo)])],
+    ],
+    shared,
+  }
 }
 
 /**
  * What runs machines beside all else; then what wants both cores for itself. `afterTest`: without what `deno task test` has shown in this
  * clone.
  */
-async function planGate(cargo: Cargo | undefined, afterTest: boolean): Promise<Stages> {
+async function planGate(cargo: Cargo | undefined, afterTest: boolean): Promise<Stage[]> {
   await installChromium()
   await installGuestTools()
   const { plain, machines, packages } = afterTest ? await otherTests() : allTests()
   const checks = [...afterTest ? [] : checkSteps(), checkPackages()]
-  if (cargo === undefined) return [[[...checks, plain, ...machines, packages]]]
+  if (cargo === undefined) return [inTurn([...checks, plain, ...machines, packages])]
   const guest = await guestSteps(cargo)
   return [
-    [
-      // The tests of `runtime: 'core'` run what it builds.
-      [...guest.tests, ...machines],
-      [...checks, plain, ...guest.lints, packages],
-      [...nativeLints(cargo), allNativeTests(cargo)],
-    ],
-    [[fuzzing(cargo, FUZZ_SECONDS.gate), emulatedAmdV(cargo)]],
+    {
+      lanes: [
+        // The tests of `runtime: 'core'` run what it builds.
+        guest.tests,
+        [...checks, plain, ...guest.lints, packages],
+        [...nativeLints(cargo), allNativeTests(cargo)],
+      ],
+      shared: machines,
+    },
+    inTurn([fuzzing(cargo, FUZZ_SECONDS.gate), emulatedAmdV(cargo)]),
   ]
 }
 

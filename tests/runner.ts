@@ -25,15 +25,21 @@ export interface Count {
 /** What of a step is shown: while it runs, or behind its end, where others run beside it. */
 type Show = 'live' | 'late'
 
-/** Runs the lanes beside each other, the steps of each in turn. Adds to the sum, and the names of the steps that failed. */
-export async function runLanes(
-  lanes: readonly (readonly Step[])[],
-  total: Count,
-  broken: string[],
-): Promise<void> {
+/** What runs beside each other. */
+export interface Stage {
+  /** The steps of each lane, in turn. */
+  readonly lanes: readonly (readonly Step[])[]
+  /** Steps that any lane takes which has done its own, so that no core waits for the longest lane. */
+  readonly shared: readonly Step[]
+}
+
+/** Runs a stage. Adds to the sum, and the names of the steps that failed. */
+export async function runStage({ lanes, shared }: Stage, total: Count, broken: string[]): Promise<void> {
   const show = lanes.length > 1 ? 'late' : 'live'
-  await Promise.all(lanes.map(async (steps) => {
-    for (const step of steps) {
+  const left = [...shared]
+  await Promise.all(lanes.map(async (own) => {
+    const steps = [...own]
+    for (let step = steps.shift(); step !== undefined; step = steps.shift() ?? left.shift()) {
       const count = await runStep(step, show)
       total.passed += count.passed
       total.failed += count.failed

@@ -81,17 +81,12 @@ export function denoTests(
 }
 
 /** The quick half of the TypeScript tests that run in no machine, and of those that do. */
-export function quickTests(): { readonly plain: Step; readonly machines: Step } {
+export function quickTests(): { readonly plain: Step; readonly machines: readonly Step[] } {
   const env = { [TIER_VARIABLE]: 'test' satisfies Tier }
   const ignored = `--ignore=${[...GATE_FILES, ...MACHINE_FILES, ...TIDY_FILES].join()}`
   return {
     plain: denoTests('tests', [ignored, 'tests'], env),
-    // `deno test` ignores nothing any more once one of its paths is a file.
-    machines: denoTests(
-      'tests in machines',
-      MACHINE_FILES.flatMap((path) => [...quickFiles(path)]).sort(),
-      env,
-    ),
+    machines: machineTests('tests in machines', MACHINE_FILES.flatMap((path) => [...quickFiles(path)]), env),
   }
 }
 
@@ -112,7 +107,7 @@ export function allTests(): GateTests {
   const machines = [...MACHINE_FILES, ...GATE_FILES.filter((file) => !runsMachines(file))]
   return {
     plain: denoTests('tests', [ignored, 'tests'], env),
-    machines: [denoTests('tests in machines', machines.filter((file) => file !== PACKAGES), env)],
+    machines: machineTests('tests in machines', machines.filter((file) => file !== PACKAGES), env),
     packages: packageTests(),
   }
 }
@@ -125,11 +120,24 @@ export async function otherTests(): Promise<GateTests> {
   return {
     plain: denoTests('tests', larger.filter((file) => !runsMachines(file)), rest),
     machines: [
-      denoTests('tests in machines', GATE_FILES.filter((file) => file !== PACKAGES), gate),
-      denoTests('tests in machines, the larger share', larger.filter(runsMachines), rest),
+      ...machineTests('tests in machines', GATE_FILES.filter((file) => file !== PACKAGES), gate),
+      ...machineTests('tests in machines, the larger share', larger.filter(runsMachines), rest),
     ],
     packages: packageTests(),
   }
+}
+
+/** Files of tests in machines that one process runs: so few that lanes end together, so many that not all of it is starting up. */
+const BATCH = 4
+
+/** Tests in machines, in batches. `deno test` ignores nothing any more once one of its paths is a file: these are files, and whole folders. */
+function machineTests(name: string, paths: readonly string[], env: Readonly<Record<string, string>>): Step[] {
+  const sorted = [...paths].sort()
+  const count = Math.ceil(sorted.length / BATCH)
+  return Array.from({ length: count }, (_, at) => {
+    const files = sorted.slice(at * BATCH, (at + 1) * BATCH)
+    return denoTests(`${name}, ${at + 1} of ${count}`, files, env)
+  })
 }
 
 function runsMachines(file: string): boolean {
