@@ -1,4 +1,5 @@
 import type { RequestContext } from '../context/context.ts'
+import { bodyTooSlow } from '../context/body.ts'
 import { HttpError } from '../errors/http_error.ts'
 import type { App } from './app.ts'
 import { clearDeadline, setDeadline } from './deadlines.ts'
@@ -43,6 +44,6 @@ export function withDeadline(app: App, ctx: RequestContext, pending: Promise<Res
 
 function toError(app: App, ctx: RequestContext): HttpError {
   if (app.closing) return new HttpError(503, 'The server is shutting down')
-  if (ctx.readingBody) return new HttpError(408, 'The request body came too slowly')
+  if (ctx.readingBody) return bodyTooSlow()
   return new HttpError(504, `No answer within ${app.options.requestTimeoutMs} ms`)
 }

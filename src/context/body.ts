@@ -13,6 +13,20 @@ export function readBytes(state: RequestState): Promise<Uint8Array<ArrayBuffer>>
   return state.body ??= readLimited(state)
 }
 
+/** The body went to an isolated handler piece by piece: nobody else has it. */
+export class StreamedBodyError extends TypeError {
+  override readonly name = 'StreamedBodyError'
+}
+
+/** Notes that the body goes to a handler as it comes. */
+export function giveBodyAway(state: RequestState): void {
+  const gone = Promise.reject<Uint8Array<ArrayBuffer>>(
+    new StreamedBodyError('Cannot read the body: its handler got it piece by piece'),
+  )
+  gone.catch(() => {})
+  state.body = gone
+}
+
 /** The body as text, malformed UTF-8 replaced. */
 export async function readText(state: RequestState): Promise<string> {
   return decoder.decode(await readBytes(state))
@@ -97,14 +111,14 @@ async function readLimited(state: RequestState): Promise<Uint8Array<ArrayBuffer>
   const { request } = state
   if (request.body === null) return new Uint8Array(0)
   const declared = request.headers.get('content-length')
-  if (declared !== null && Number(declared) > state.bodyLimit) throw tooLarge(state, Number(declared))
+  if (declared !== null && Number(declared) > state.bodyLimit) throw bodyTooLarge(state, Number(declared))
   state.readingBody = true
   try {
     if (declared !== null) return new Uint8Array(await request.arrayBuffer())
     return await readStream(state, request.body)
   } catch (error) {
     if (error instanceof HttpError) throw error
-    throw new HttpError(400, 'The request body broke off', { cause: error })
+    throw bodyBrokeOff(error)
   } finally {
     state.readingBody = false
   }
@@ -118,13 +132,24 @@ async function readStream(
   let size = 0
   for await (const chunk of body) {
     size += chunk.length
-    if (size > state.bodyLimit) throw tooLarge(state, size)
+    if (size > state.bodyLimit) throw bodyTooLarge(state, size)
     chunks.push(chunk)
   }
   return joinBytes(chunks)
 }
 
-function tooLarge(state: RequestState, size: number): HttpError {
+/** The error of a body whose client went away. */
+export function bodyBrokeOff(cause: unknown): HttpError {
+  return new HttpError(400, 'The request body broke off', { cause })
+}
+
+/** The error of a body that came too slowly. */
+export function bodyTooSlow(): HttpError {
+  return new HttpError(408, 'The request body came too slowly')
+}
+
+/** The error of a body of `size` bytes, which is told as an event as well. */
+export function bodyTooLarge(state: RequestState, size: number): HttpError {
   const { bus } = state.host
   if (wants(bus, 'body:rejected')) {
     emit(bus, 'body:rejected', { reason: 'too large', limit: state.bodyLimit, size })

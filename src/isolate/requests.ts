@@ -6,6 +6,7 @@
  *                            |-- channel: head, then each piece of its body -> Response, whose end is the request's
  * ```
  */
+import { bodyTooSlow } from '../context/body.ts'
 import { emitEvent, trackSocket } from '../context/internals.ts'
 import type { RequestState } from '../context/state.ts'
 import type { Awaitable } from '../context/types.ts'
@@ -15,11 +16,11 @@ import { toPrintable } from '../errors/printable.ts'
 import type { Conversation } from '../reach/calls/conversation.ts'
 import { type AnswerStream, StreamError } from '../reach/streams/answer_stream.ts'
 import { StreamLimitError } from '../reach/streams/limits.ts'
-import { RequestChannel, type RequestStream } from '../reach/streams/request_channel.ts'
+import { type RequestBody, RequestChannel, type RequestStream } from '../reach/streams/request_channel.ts'
 import { UpgradeError, upgradeRequest } from '../reach/streams/upgrade.ts'
 import type { Admission, Refusals } from './answer/admission.ts'
 import { toResponse, toStreamed } from './answer/answer_to_context.ts'
-import { toGuestFrame } from './answer/context_to_guest.ts'
+import { type GuestRequest, toGuestRequest } from './answer/context_to_guest.ts'
 import { refusedOf, warnOfRefusals } from './answer/refusals.ts'
 import type { IsolatedHandler, Isolation, IsolationHooks } from './isolation.ts'
 import { findCold, isNotable } from './machines/cold_watch.ts'
@@ -50,11 +51,36 @@ export function runIsolated(
   conversation?: Conversation,
 ): Awaitable<Response> {
   if (handler.error !== undefined) throw handler.error
-  const frame = toGuestFrame(ctx, handler.index)
-  if (frame instanceof Promise) {
-    return frame.then((frame) => ask(isolation, handler, ctx, frame, conversation))
+  const streams = isolation.machines.boundary === 'vm' && handler.program.plan.executable === undefined
+  const request = toGuestRequest(ctx, handler.index, streams)
+  if (request instanceof Promise) {
+    return request.then((request) => askWithBody(isolation, handler, ctx, request, conversation))
   }
-  return ask(isolation, handler, ctx, frame, conversation)
+  return ask(isolation, handler, ctx, request.frame, conversation)
+}
+
+/** Runs a request whose body may come behind it. What the body ended for is why the handler failed. */
+async function askWithBody(
+  isolation: Isolation,
+  handler: IsolatedHandler,
+  ctx: RequestState,
+  { frame, rest }: GuestRequest,
+  conversation: Conversation | undefined,
+): Promise<Response> {
+  if (rest === null) return await ask(isolation, handler, ctx, frame, conversation)
+  let failure: unknown
+  const body: RequestBody = {
+    source: rest,
+    timeoutMs: handler.program.plan.options.timeoutMs,
+    tooSlow: bodyTooSlow,
+    failed: (error) => void (failure = error),
+    waits: (yes) => void (ctx.readingBody = yes),
+  }
+  try {
+    return await ask(isolation, handler, ctx, frame, conversation, body)
+  } catch (error) {
+    throw failure ?? error
+  }
 }
 
 function ask(
@@ -63,6 +89,7 @@ function ask(
   ctx: RequestState,
   frame: Uint8Array<ArrayBuffer>,
   conversation: Conversation | undefined,
+  body?: RequestBody,
 ): Awaitable<Response> {
   let channel: RequestChannel | null = null
   let answer: PromiseWithResolvers<Response> | null = null
@@ -71,6 +98,7 @@ function ask(
     return channel = new RequestChannel({
       conversation: conversation ?? null,
       limits: handler.program.plan.options.limits,
+      body,
       open: ctx.host.streams,
       broke: (error) => ctx.host.streamFailed(ctx, error),
       begin: (head, stream) =>
@@ -84,6 +112,8 @@ function ask(
     frame,
     conversation === undefined ? { lateChannel: open } : { channel: open() },
   )
+  // Nobody may have asked for it.
+  if (body !== undefined) Promise.resolve(completion).catch(() => {}).then(() => body.source.cancel())
   if (!(completion instanceof Promise)) return take(isolation, handler, ctx, completion)
   answer = Promise.withResolvers()
   const { promise, resolve, reject } = answer

@@ -1,9 +1,11 @@
 /** The answer to a request of a program: whole behind its run, or from the head on, while the body comes piece by piece. */
+import type { BodySource } from '../context/body_source.ts'
 import type { Conversation } from '../reach/calls/conversation.ts'
 import { RequestChannel, type RequestStream } from '../reach/streams/request_channel.ts'
 import { upgradeRequest } from '../reach/streams/upgrade.ts'
 import { takeBroken, takeHead, takeResponse } from './answer.ts'
 import type { ResolvedLimits } from './limits.ts'
+import { toRequestBody } from './request_body.ts'
 import type { Done, Talk } from './runs.ts'
 import type { ToStack } from './stack.ts'
 
@@ -11,13 +13,25 @@ export class FetchAnswer {
   readonly #request: Request
   readonly #limits: ResolvedLimits
   readonly #toStack: ToStack
+  readonly #rest: BodySource | null
   readonly #sockets: Set<WebSocket>
   readonly #answer = Promise.withResolvers<Response>()
   #channel: RequestChannel | null = null
+  #bodyFailure: unknown
 
-  /** `toStack` makes stacks of its program ready for people; `sockets` has its WebSocket while that is open. */
-  constructor(request: Request, limits: ResolvedLimits, toStack: ToStack, sockets: Set<WebSocket>) {
+  /**
+   * `rest`: where more of the request's body comes from; `toStack` makes stacks of its program ready for people; `sockets` has its
+   * WebSocket while that is open.
+   */
+  constructor(
+    request: Request,
+    rest: BodySource | null,
+    limits: ResolvedLimits,
+    toStack: ToStack,
+    sockets: Set<WebSocket>,
+  ) {
     this.#request = request
+    this.#rest = rest
     this.#limits = limits
     this.#toStack = toStack
     this.#sockets = sockets
@@ -35,6 +49,9 @@ export class FetchAnswer {
       this.#channel = new RequestChannel({
         conversation: conversation ?? null,
         limits: this.#limits.options.limits,
+        ...(this.#rest === null ? {} : {
+          body: toRequestBody(this.#rest, this.#limits, (error) => void (this.#bodyFailure = error)),
+        }),
         upgrade: (protocol) => {
           const { socket, response } = upgradeRequest(this.#request, protocol, this.#limits.options.limits)
           this.#sockets.add(socket)
@@ -48,7 +65,21 @@ export class FetchAnswer {
   }
 
   /** The response, or what `run` rejects with. Its stream ends with the run. `whole` sees one that is none before it is given. */
-  of(run: Promise<Done>, whole: (response: Response, done: Done) => void = () => {}): Promise<Response> {
+  async of(
+    run: Promise<Done>,
+    whole: (response: Response, done: Done) => void = () => {},
+  ): Promise<Response> {
+    try {
+      return await this.#of(run, whole)
+    } catch (error) {
+      // What the body ended for is why the program failed.
+      throw this.#bodyFailure ?? error
+    }
+  }
+
+  #of(run: Promise<Done>, whole: (response: Response, done: Done) => void): Promise<Response> {
+    // Nobody may have asked for it.
+    run.catch(() => {}).then(() => this.#rest?.cancel())
     const { promise, resolve, reject } = this.#answer
     run.then((done) => {
       const { completion, remains } = done

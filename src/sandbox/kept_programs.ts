@@ -12,7 +12,7 @@ import { type Running, SandboxMachines } from './machines.ts'
 import type { Call } from './message.ts'
 import type { ResolvedSandboxOptions } from './options.ts'
 import type { SandboxLoader } from './programs.ts'
-import { readBody } from './request_body.ts'
+import { takeBody } from './request_body.ts'
 import { toCallFrame, toFetchFrame } from './runner.ts'
 import { type Done, perform, type Run } from './runs.ts'
 import type { Asks, CallOptions } from './worker.ts'
@@ -77,17 +77,21 @@ export class KeptPrograms {
       call: (call, options) =>
         kept.call((running, loaded) => this.#call(name, running, loaded, call, options)),
       fetch: async (request, call, options) => {
-        const body = await readBody(request, this.#options.maxBodyBytes)
-        const frame = toFetchFrame(request, { ...call, ...IN_MACHINE, body })
+        const { first, rest } = await takeBody(request, this.#options.maxBodyBytes, true)
+        const frame = toFetchFrame(request, { ...call, ...IN_MACHINE, body: first }, rest !== null)
         // The next call waits for the end of a stream.
         const answered = Promise.withResolvers<Response>()
         kept.call((running, loaded) => {
           const limits = withTimeout(loaded.limits, options)
-          const answer = new FetchAnswer(request, limits, loaded.code.toStack, this.#sockets)
+          const answer = new FetchAnswer(request, rest, limits, loaded.code.toStack, this.#sockets)
           const run = this.#run(name, running, loaded, frame, options, answer).then(({ done }) => done)
           answer.of(run).then(answered.resolve, answered.reject)
           return run
-        }).catch(answered.reject)
+        }).catch((error) => {
+          // It was never asked.
+          rest?.cancel()
+          answered.reject(error)
+        })
         return await answered.promise
       },
       ready: async () => {

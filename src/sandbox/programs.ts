@@ -396,7 +396,7 @@ function toWarmup(shapes: readonly CallShape[]): Warmup[] {
     const bytes = new TextEncoder().encode(hasBody ? body : '')
     if (props !== null) {
       const handler = props === undefined ? PLAIN_FETCH_HANDLER : PROPS_FETCH_HANDLER
-      return { handler, frame: toPlainFetchFrame(request, bytes, props), count, tried: null }
+      return { handler, frame: toPlainFetchFrame(request, bytes, { props }), count, tried: null }
     }
     return {
       handler: FETCH_HANDLER,

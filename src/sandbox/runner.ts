@@ -219,9 +219,19 @@ export function toCallFrame(call: Call): Uint8Array<ArrayBuffer> {
   return toFrame(CALL_HANDLER, 'POST', 'http://sandbox/', [], call)
 }
 
-/** A frame that asks a program for a response. */
-export function toFetchFrame(request: Request, call: FetchCall): Uint8Array<ArrayBuffer> {
-  return toFrame(FETCH_HANDLER, request.method, request.url, [...request.headers], call)
+/** A frame that asks a program for a response. `hasRest`: more of the request's body comes behind it. */
+export function toFetchFrame(
+  request: Request,
+  call: FetchCall,
+  hasRest = false,
+): Uint8Array<ArrayBuffer> {
+  return toFrame(FETCH_HANDLER, request.method, request.url, [...request.headers], call, hasRest)
+}
+
+export interface PlainFetchOptions {
+  readonly props?: string | undefined
+  /** More of the request's body comes behind it. */
+  readonly hasRest?: boolean
 }
 
 /**
@@ -231,12 +241,12 @@ export function toFetchFrame(request: Request, call: FetchCall): Uint8Array<Arra
 export function toPlainFetchFrame(
   { method, url, headers }: Request,
   body: Uint8Array,
-  props?: string,
+  { props, hasRest = false }: PlainFetchOptions = {},
 ): Uint8Array<ArrayBuffer> {
   const path = new URL(url).pathname
   const handler = props === undefined ? PLAIN_FETCH_HANDLER : PROPS_FETCH_HANDLER
   return encodeRequest(
-    { handler, method, url, path, headers: [...headers], seed: createSeed() },
+    { handler, method, url, path, headers: [...headers], seed: createSeed(), hasRest: hasRest || undefined },
     props === undefined ? body : withProps(props, body),
   )
 }
@@ -269,10 +279,12 @@ function toFrame(
   url: string,
   headers: readonly (readonly [string, string])[],
   message: Call | FetchCall,
+  hasRest = false,
 ): Uint8Array<ArrayBuffer> {
   const body = joinMessage(encodeValue(message, { stacks: false }))
+  const path = new URL(url).pathname
   return encodeRequest(
-    { handler, method, url, path: new URL(url).pathname, headers, seed: createSeed() },
+    { handler, method, url, path, headers, seed: createSeed(), hasRest: hasRest || undefined },
     body,
   )
 }

@@ -23,7 +23,7 @@ import type { Reach } from '../reach/calls/conversation.ts'
 import { toTalk } from './channel.ts'
 import { FetchAnswer } from './fetch_answer.ts'
 import { KeptPrograms, openKeptMachines } from './kept_programs.ts'
-import { readBody } from './request_body.ts'
+import { takeBody } from './request_body.ts'
 import { SandboxMachines } from './machines.ts'
 import type { Call, FetchCall } from './message.ts'
 import { checkOption } from '../options/check.ts'
@@ -326,12 +326,11 @@ export class Sandbox<Env extends object = Readonly<Record<string, unknown>>> imp
     options: CallOptions,
   ): Promise<Response> {
     return await this.#count(async () => {
-      const [loaded, body] = await Promise.all([
-        this.#programs.load(version),
-        readBody(request, this.#options.maxBodyBytes),
-      ])
-      const limits = withTimeout(loaded.limits, options)
+      const loaded = await this.#programs.load(version)
       const isNative = loaded.code.native !== undefined
+      const { first: body, rest } = await takeBody(request, this.#options.maxBodyBytes, !isNative)
+      const hasRest = rest !== null
+      const limits = withTimeout(loaded.limits, options)
       const isDefault = call.entrypoint === 'default'
       const props = call.props === undefined || !isDefault ? undefined : toPlainProps(call.props)
       const isPlain = isDefault && props !== null
@@ -339,7 +338,7 @@ export class Sandbox<Env extends object = Readonly<Record<string, unknown>>> imp
       else if (this.#programs.learns(version)) {
         loaded.shapes.addFetch(call.entrypoint, request, body, isPlain ? call.props : null)
       }
-      const answer = new FetchAnswer(request, limits, loaded.code.toStack, this.#sockets)
+      const answer = new FetchAnswer(request, rest, limits, loaded.code.toStack, this.#sockets)
       const run = this.#perform(
         version,
         { ...loaded, limits },
@@ -347,14 +346,14 @@ export class Sandbox<Env extends object = Readonly<Record<string, unknown>>> imp
           isNative
             ? toPlainFetchFrame(request, body)
             : code === null && isPlain
-            ? toPlainFetchFrame(request, body, props)
+            ? toPlainFetchFrame(request, body, { props, hasRest })
             : toFetchFrame(request, {
               ...call,
               program: code?.program,
               env: code?.env,
               reach: code?.names,
               body,
-            }),
+            }, hasRest),
         options,
         true,
         // One of Linux says nothing beside its answer.

@@ -23,6 +23,9 @@ export function publicError(error: unknown): HttpError {
   if (error instanceof HttpError) return error
   const fail = (status: number, type: string, message: string, headers?: Record<string, string>) =>
     new HttpError(status, message, { type, headers, cause: error })
+  if (error instanceof TimeoutError && error.limit.name.startsWith('stream')) {
+    return fail(408, 'about:blank', 'The body came too slowly')
+  }
   if (error instanceof TimeoutError) return fail(504, 'tenant-timeout', 'This site took too long to answer')
   if (error instanceof MemoryError) return fail(507, 'tenant-memory', 'This site used too much memory')
   if (error instanceof OutputError) return fail(502, 'tenant-output', 'The answer of this site is too long')

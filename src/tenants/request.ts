@@ -1,8 +1,9 @@
 /** A request as a tenant's program sees it. */
-import { readBytes } from '../context/body.ts'
+import { bodyBrokeOff, bodyTooLarge, giveBodyAway, readBytes } from '../context/body.ts'
 import { clientAddresses } from '../context/ip.ts'
 import type { RequestState } from '../context/state.ts'
 import { WARMUP_HEADER } from '../isolate/wire/message.ts'
+import { BodySource, isWhole } from '../context/body_source.ts'
 
 /** What a program finds in `ctx.props` beside the request. */
 export interface TenantProps {
@@ -11,7 +12,10 @@ export interface TenantProps {
   readonly ip: string | undefined
 }
 
-/** The request with its body read, up to the limit of the route. Rejects with `HttpError` 413 over it. */
+/**
+ * The request. A short body is read; another one comes as a stream, up to the limit of the route. Both fail with an `HttpError`: 413 over
+ * it, 400 for one that broke off.
+ */
 export async function toTenantRequest(ctx: RequestState): Promise<Request> {
   const { request, method } = ctx
   // The router upgrades no request of a tenant.
@@ -20,8 +24,31 @@ export async function toTenantRequest(ctx: RequestState): Promise<Request> {
   if (request.body === null && ctx.body === null && !marked) return request
   const headers = new Headers(request.headers)
   for (const name of dropped) headers.delete(name)
-  const body = request.body === null && ctx.body === null ? null : await readBytes(ctx)
+  if (request.body === null && ctx.body === null) return new Request(request.url, { method, headers })
+  const streams = ctx.body === null && !isWhole(headers)
+  const body = streams ? toStream(ctx, request.body!) : await readBytes(ctx)
   return new Request(request.url, { method, headers, body })
+}
+
+function toStream(
+  ctx: RequestState,
+  body: ReadableStream<Uint8Array>,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const declared = Number(ctx.request.headers.get('content-length') ?? 0)
+  if (declared > ctx.bodyLimit) throw bodyTooLarge(ctx, declared)
+  const source = new BodySource(body, ctx.bodyLimit, {
+    tooLarge: (bytes) => bodyTooLarge(ctx, bytes),
+    brokeOff: bodyBrokeOff,
+  })
+  giveBodyAway(ctx)
+  return new ReadableStream({
+    async pull(controller) {
+      const chunk = await source.take()
+      if (chunk === null) controller.close()
+      else controller.enqueue(chunk as Uint8Array<ArrayBuffer>)
+    },
+    cancel: () => source.cancel(),
+  }, { highWaterMark: 0 })
 }
 
 /** What its program is told of the client. */

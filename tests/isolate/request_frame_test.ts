@@ -47,9 +47,10 @@ Deno.test('a guest reads what encodeRequest wrote, whatever there is of it', () 
   }
   const cases = [
     [least, ['', ''], null],
-    [most, [most.ip, most.peer], [most.params, most.pending, ...Object.values(left)]],
-    [{ ...least, params: { id: '7' } }, ['', ''], [{ id: '7' }, null, null, null, null, null]],
-    [{ ...least, status: 404 }, ['', ''], [null, null, null, null, null, 404]],
+    [most, [most.ip, most.peer], [most.params, most.pending, ...Object.values(left), null]],
+    [{ ...least, params: { id: '7' } }, ['', ''], [{ id: '7' }, null, null, null, null, null, null]],
+    [{ ...least, status: 404 }, ['', ''], [null, null, null, null, null, 404, null]],
+    [{ ...least, hasRest: true }, ['', ''], [null, null, null, null, null, null, true]],
   ] as const
   for (const [head, addresses, extras] of cases) {
     const { header } = readFrame(encodeRequest(head), REQUEST)

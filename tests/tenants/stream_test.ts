@@ -58,3 +58,30 @@ testIsolated('clients of two tenants each miss no event of theirs, and who leave
   assertEquals(told, ['bob'])
   await missNothing()
 })
+
+/** Gives back what it gets. */
+const ECHO = 'export default { fetch: (request) => new Response(request.body) }'
+
+testIsolated(
+  'the body of a request comes to a tenant piece by piece, up to the limit of its route',
+  async () => {
+    await using site = await openTenants({ files: { 'ann/main.js': ECHO } })
+    await using server = await listen((options) => site.router.serve(options))
+    const post = (chunks: number) =>
+      new Promise<IncomingMessage>((resolve, reject) => {
+        const headers = { host: 'ann.localhost' }
+        const asked = request(`${server.origin}/`, { method: 'POST', headers, agent: false }, resolve)
+        asked.on('error', reject)
+        const send = () => {
+          if (chunks-- === 0) return asked.end()
+          asked.write('x'.repeat(50_000))
+          setTimeout(send, 5)
+        }
+        send()
+      })
+    const echoed = await post(16)
+    assertEquals([echoed.statusCode, (await text(echoed)).length], [200, 800_000])
+    const short = await post(1)
+    assertEquals([short.statusCode, (await text(short)).length], [200, 50_000])
+  },
+)

@@ -60,8 +60,9 @@ export class GuestContext extends RequestContext {
     const { head } = this
     const { line } = head
     place(this, line[1], line[2], line[3])
-    if (head.body.length > 0) this.body = Promise.resolve(head.body)
     if (line[6] !== '') this.#takeExtras(JSON.parse(line[6]))
+    // One that comes piece by piece is the request's.
+    if (head.body.length > 0 && !head.hasRest) this.body = Promise.resolve(head.body)
   }
 
   #takeExtras(extras: RequestExtras): void {
@@ -72,6 +73,7 @@ export class GuestContext extends RequestContext {
     if (session) this.session = { data: session.data, changed: false }
     if (validated) this.validated = { value: validated.value }
     if (status) this.status = status
+    if (extras[6]) this.head.hasRest = true
     if (!state) return
     this.bag = { ...state }
     this.stateText = JSON.stringify(state)

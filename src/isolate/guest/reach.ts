@@ -4,6 +4,7 @@ import { toEnv } from '../../reach/guest/env.ts'
 import { Exchanges } from '../../reach/guest/exchanges.ts'
 import { fetchBy, refuseFetch } from '../../reach/guest/fetch.ts'
 import { type PieceReader, sendAnswer, type StreamEnd } from '../../reach/guest/answer.ts'
+import { receiveBody } from '../../reach/guest/body.ts'
 import { GuestSocket } from '../../reach/guest/socket.ts'
 import { listen, send } from './host_channel.ts'
 
@@ -25,6 +26,11 @@ export function sendStream(
   reader: PieceReader,
 ): Promise<StreamEnd> {
   return sendAnswer(exchanges, head, first, reader)
+}
+
+/** The body of the request, of which `first` has come, as {@linkcode receiveBody}. */
+export function receiveRest(first: Uint8Array<ArrayBuffer>): ReadableStream<Uint8Array<ArrayBuffer>> {
+  return receiveBody(exchanges, first)
 }
 
 /** Runs a WebSocket until it is closed, as {@linkcode GuestSocket.run}. */

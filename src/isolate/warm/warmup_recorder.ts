@@ -7,6 +7,7 @@
  *
  * For development only: what production's users send must never come into a snapshot.
  */
+import { StreamedBodyError } from '../../context/body.ts'
 import { basename, dirname, join } from '@std/path'
 import type { RequestState } from '../../context/state.ts'
 import { toJsonMembers } from '../wire/json_members.ts'
@@ -113,7 +114,8 @@ async function record(recorder: WarmupRecorder, sample: Sample): Promise<void> {
   const { method } = sample.ctx
   const count = file.counts.get(method) ?? 0
   if (file.broken || count >= (sample.isApp ? MAX_APP_SAMPLES : MAX_SAMPLES)) return
-  const body = await sample.ctx.body ?? new Uint8Array(0)
+  const body = await bodyOf(sample.ctx)
+  if (body === null) return
   const entry = await toEntry(sample, body)
   if (entry === null) return
   const key = keyOf(entry, sample.route)
@@ -248,4 +250,14 @@ function formOf(value: unknown, depth: number): unknown {
   if (Array.isArray(value)) return value.length === 0 ? [] : [formOf(value[0], depth - 1)]
   const names = Object.keys(value).sort()
   return names.map((name) => [name, formOf((value as Record<string, unknown>)[name], depth - 1)])
+}
+
+/** The body that the handler had; null for one that came piece by piece. */
+async function bodyOf({ body }: RequestState): Promise<Uint8Array<ArrayBuffer> | null> {
+  try {
+    return await body ?? new Uint8Array(0)
+  } catch (error) {
+    if (error instanceof StreamedBodyError) return null
+    throw error
+  }
 }

@@ -53,6 +53,8 @@ export interface RequestHead {
   readonly pending?: PendingData | undefined
   /** From `ctx.set.status`. */
   readonly status?: number | undefined
+  /** The frame's body is the beginning of the request's: the handler asks for the rest. */
+  readonly hasRest?: boolean | undefined
 }
 
 /** Asks a program about its handlers; answered by {@link DescribeAnswer}. */

@@ -30,6 +30,7 @@ export type RequestExtras = readonly [
   session: RequestHead['session'] | null,
   validated: RequestHead['validated'] | null,
   status: RequestHead['status'] | null,
+  hasRest: RequestHead['hasRest'] | null,
 ]
 
 /** The parts of a request that the line holds. */
@@ -49,12 +50,12 @@ function toField(text: string): string {
   return END.test(text) ? text.replaceAll(/[\t\n\r]/g, '') : text
 }
 
-function writeExtras({ params, pending, state, session, validated, status }: LineHead): string {
+function writeExtras({ params, pending, state, session, validated, status, hasRest }: LineHead): string {
   const isUsual = params === undefined && pending === undefined && state === undefined &&
     session === undefined &&
-    validated === undefined && status === undefined
+    validated === undefined && status === undefined && hasRest === undefined
   if (isUsual) return ''
-  const extras: RequestExtras = [params, pending, state, session, validated, status]
+  const extras: RequestExtras = [params, pending, state, session, validated, status, hasRest]
   return JSON.stringify(extras)
 }
 

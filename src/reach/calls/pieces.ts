@@ -52,6 +52,11 @@ export class Inbox {
     this.#read = read
   }
 
+  /** Nothing waits to be read. */
+  get isEmpty(): boolean {
+    return this.#pieces.length === 0
+  }
+
   /** False for more than was asked for: the other side does not keep to the rules. */
   put(piece: Uint8Array): boolean {
     if (this.#ended || piece.length === 0 || this.#held + piece.length > WINDOW) return false

@@ -14,6 +14,13 @@
  * ["more", bytes]                  ->  so much of it was read
  * ["cancel"]                       ->  nobody waits any longer
  * ```
+ * The body of a request that is larger than what came with it is an exchange too. It begins when the program asks for it:
+ * ```text
+ * ["body"]                         ->
+ *                                  <-  ["piece"] bytes ... ["end"]   or   ["error"] error
+ * ["more", bytes]                  ->  so much of it was read; all of it: the program waits for the next
+ * ["cancel"]                       ->  nobody reads any longer
+ * ```
  * A response that leaves piece by piece is an exchange too, and the program's last one:
  * ```text
  * ["answer"] head   ["piece"] bytes ... ["end"]   ->
@@ -43,6 +50,7 @@ export type GuestHead =
   | readonly ['call', binding: string, member: string | null]
   | readonly ['fetch', binding: string | null, request: RequestHead]
   | readonly ['answer']
+  | readonly ['body']
   | readonly ['upgrade', protocol: string]
   | readonly ['text']
   | readonly ['binary']

@@ -61,6 +61,11 @@ export class AnswerStream {
     return this.#failure
   }
 
+  /** The request's body moved on, and so does what answers it. */
+  move(): void {
+    this.#clock.move()
+  }
+
   /** Takes a message of its exchange. */
   hear({ head, body }: Message): void {
     if (this.#state === 'ended') return this.#stray()

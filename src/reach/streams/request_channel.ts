@@ -2,13 +2,19 @@
 import type { Conversation } from '../calls/conversation.ts'
 import type { Message } from '../calls/protocol.ts'
 import { AnswerStream, StreamError } from './answer_stream.ts'
+import { BodyStream, type BodyStreamOptions } from './body_stream.ts'
 import type { Extend, Say, StreamLimits } from './limits.ts'
 import { type HostSocket, SocketStream } from './socket_stream.ts'
+
+/** What the program may ask for of its request's body. */
+export type RequestBody = Pick<BodyStreamOptions, 'source' | 'timeoutMs' | 'tooSlow' | 'failed' | 'waits'>
 
 export interface RequestChannelOptions {
   /** What the program may ask; null: nothing. */
   readonly conversation: Conversation | null
   readonly limits: StreamLimits
+  /** The body of the request, where the program has no more than its beginning. */
+  readonly body?: RequestBody | undefined
   /** The program begins to answer: `head` is a response's, as JSON that nobody has checked. What it throws ends the request. */
   readonly begin: (head: Uint8Array<ArrayBuffer>, stream: AnswerStream) => void
   /** Makes the request a WebSocket, of the protocol that the program names; '': of none. What it throws ends the request. */
@@ -20,7 +26,7 @@ export interface RequestChannelOptions {
 }
 
 /** What a request answers with that is no whole response. */
-export type RequestStream = Pick<AnswerStream | SocketStream, 'id' | 'failure' | 'hear' | 'over'>
+export type RequestStream = Pick<AnswerStream | SocketStream, 'id' | 'failure' | 'hear' | 'move' | 'over'>
 
 /** A request that could not become a WebSocket. */
 class RefusedStream implements RequestStream {
@@ -34,6 +40,8 @@ class RefusedStream implements RequestStream {
 
   hear(): void {}
 
+  move(): void {}
+
   over(toError: (failure: unknown) => unknown): void {
     toError(this.failure)
   }
@@ -41,12 +49,15 @@ class RefusedStream implements RequestStream {
 
 const UPGRADE = '["upgrade",'
 const decoder = new TextDecoder()
-const ANSWER = new TextEncoder().encode('["answer"]')
+const encoder = new TextEncoder()
+const ANSWER = encoder.encode('["answer"]')
+const BODY = encoder.encode('["body"]')
 
 export class RequestChannel {
   readonly #options: RequestChannelOptions
   readonly #off = new AbortController()
   #stream: RequestStream | null = null
+  #body: BodyStream | null = null
   #failure: unknown
 
   constructor(options: RequestChannelOptions) {
@@ -68,10 +79,23 @@ export class RequestChannel {
   }
 
   hear(message: Message, say: Say, extend: Extend): void {
-    const { conversation, limits, begin, broke, open } = this.#options
+    const { conversation, limits, body, begin, broke, open } = this.#options
     if (message.id === this.#stream?.id) return this.#stream.hear(message)
+    if (message.id === this.#body?.id) return this.#body.hear(message)
+    if (body !== undefined && this.#body === null && isSame(message.head, BODY)) {
+      this.#body = new BodyStream({
+        ...body,
+        id: message.id,
+        limits,
+        say,
+        // Once the answer is a stream, that has the request's time.
+        extend: (ms) => this.#stream ?? extend(ms),
+        moved: () => this.#stream?.move(),
+      })
+      return
+    }
     if (this.#stream === null && startsUpgrade(message.head)) return this.#upgrade(message, say, extend)
-    if (this.#stream !== null || !isAnswer(message.head)) {
+    if (this.#stream !== null || !isSame(message.head, ANSWER)) {
       if (conversation !== null) return conversation.hear(message, say)
       this.#failure ??= new StreamError('The program said something that belongs to no stream')
       return this.#off.abort()
@@ -106,12 +130,14 @@ export class RequestChannel {
   }
 
   end(): void {
+    this.#body?.over()
+    this.#options.body?.source.cancel()
     this.#options.conversation?.end()
   }
 }
 
-function isAnswer(head: Uint8Array): boolean {
-  return head.length === ANSWER.length && ANSWER.every((byte, index) => head[index] === byte)
+function isSame(head: Uint8Array, wanted: Uint8Array): boolean {
+  return head.length === wanted.length && wanted.every((byte, index) => head[index] === byte)
 }
 
 function startsUpgrade(head: Uint8Array): boolean {

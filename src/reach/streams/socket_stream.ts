@@ -63,6 +63,9 @@ export class SocketStream {
     return this.#failure
   }
 
+  /** A request that becomes a WebSocket has no body. */
+  move(): void {}
+
   /** Takes a message of its exchange. */
   hear({ head, body }: Message): void {
     if (this.#state !== 'open') return

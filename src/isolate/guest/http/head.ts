@@ -14,6 +14,8 @@ export interface GuestHead {
   headersAt: number
   /** Its own, shared with no other frame. */
   body: Uint8Array<ArrayBuffer>
+  /** {@link body} is the beginning of it: the host has the rest. */
+  hasRest: boolean
 }
 
 /** A body of no bytes. */
@@ -22,7 +24,7 @@ const NO_LINE: RequestLine = ['', '', '', '', '', '', '']
 
 /** A head that nothing has come for yet. */
 export function createHead(): GuestHead {
-  return { line: NO_LINE, text: '', headersAt: 0, body: NOTHING }
+  return { line: NO_LINE, text: '', headersAt: 0, body: NOTHING, hasRest: false }
 }
 
 /** Puts the header of a request into `head`. Gives that of a control frame, '' for a request. */

@@ -3,6 +3,7 @@ import type { HeaderPairs } from '../../wire/message.ts'
 import { delegate } from './delegate.ts'
 import { withFormBlob } from './form_body.ts'
 import { type GuestHead, readHeaders } from './head.ts'
+import { receiveRest } from '../reach.ts'
 
 /**
  * Stands in for a `Request`: most handlers look at its method and URL, if at all, and a real one costs more than a small handler
@@ -33,7 +34,7 @@ export class LazyRequest {
   }
 
   get body(): ReadableStream<Uint8Array> | null {
-    return this.#head.body.length === 0 ? null : this.#make().body
+    return this.#isEmpty() ? null : this.#make().body
   }
 
   async text(): Promise<string> {
@@ -54,13 +55,17 @@ export class LazyRequest {
 
   /** Whether the body is read here: nobody has seen the real request, and the body is there. */
   #reads(): boolean {
-    if (this.#real !== null || this.#used || this.#isBodiless()) return false
+    if (this.#real !== null || this.#used || this.#head.hasRest || this.#isBodiless()) return false
     return this.#used = true
+  }
+
+  #isEmpty(): boolean {
+    return this.#head.body.length === 0 && !this.#head.hasRest
   }
 
   #isBodiless(): boolean {
     const { method } = this
-    return this.#head.body.length === 0 || method === 'GET' || method === 'HEAD'
+    return this.#isEmpty() || method === 'GET' || method === 'HEAD'
   }
 
   /** The real request behind one, with the headers that it has now; anything else is given back. */
@@ -77,11 +82,16 @@ export class LazyRequest {
     const { method, url } = this
     // Headers that somebody took are copied when they matter: they may change until then.
     const headers = this.#headers === null ? readHeaders(this.#head) as [string, string][] : undefined
-    const body = this.#isBodiless() ? undefined : this.#head.body
+    const body = this.#isBodiless() ? undefined : this.#content()
     const real = this.#real = new NativeRequest(url, { method, headers, body })
     // Read, so that it refuses to be read again.
     if (this.#used) real.text().catch(() => {})
     return real
+  }
+
+  #content(): Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>> {
+    const { body, hasRest } = this.#head
+    return hasRest ? receiveRest(body) : body
   }
 }
 
