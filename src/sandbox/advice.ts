@@ -2,7 +2,7 @@
 import type { IsolateRuntime } from '../isolate/plan/options.ts'
 
 const NO_NETWORK =
-  'programs have no network, want what they need handed in: as arguments, in `env` or `modules`'
+  'programs have no network, want `outbound` for fetch, node:http and node:https, a binding in `env` that does it, or what they need as arguments'
 const NO_FILES = 'programs have no files, want them among `modules`, or handed in as arguments or in `env`'
 const NO_PROCESSES = 'programs start no processes, want JavaScript or WebAssembly that does it'
 const NO_THREADS = 'programs have no workers, want a call of the sandbox for each part of the work'

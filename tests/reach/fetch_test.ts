@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertRejects } from '@std/assert'
 import { Outbound } from '../../src/reach/outbound/fetch.ts'
 import { toPolicy } from '../../src/reach/outbound/policy.ts'
+import { MAX_WHOLE } from '../../src/reach/calls/protocol.ts'
 import { hostile, join, settle } from './pair.ts'
 
 async function withServer(work: (origin: string) => Promise<void>): Promise<void> {
@@ -25,6 +26,11 @@ async function withServer(work: (origin: string) => Promise<void>): Promise<void
         return new Response(request.body, {
           headers: { 'content-type': 'text/echo' },
         })
+      }
+      if (pathname === '/moved') return new Response(null, { status: 307, headers: { location: '/length' } })
+      if (pathname === '/length') {
+        const told = request.headers.get('content-length')
+        return request.text().then((text) => new Response(`${text.length} ${told}`))
       }
       return new Response('hello', { status: 203, headers: { 'x-a': 'b' } })
     },
@@ -65,6 +71,76 @@ Deno.test('fetch in a program is done by the host', async () => {
     end()
     await close()
   })
+})
+
+Deno.test('a server is told the length of a body that was whole, which can be sent again; a stream is sent as it comes', async () => {
+  await withServer(async (origin) => {
+    const { fetch, end, close } = open(origin)
+    const post = async (path: string, body: BodyInit) =>
+      await (await fetch(origin + path, { method: 'POST', body })).text()
+    const bodies = ['text', new Uint8Array(4), new Blob(['text']), new URLSearchParams({ a: 'bc' })]
+    for (const body of bodies) {
+      assertEquals(await post('/length', body as BodyInit), '4 4')
+      assertEquals(await post('/moved', body as BodyInit), '4 4')
+    }
+    assertEquals(await post('/length', ''), '0 0')
+    assertEquals(
+      await (await fetch(new Request(`${origin}/moved`, { method: 'PUT', body: 'text' }))).text(),
+      '4 4',
+    )
+    const slow = () =>
+      ReadableStream.from((async function* () {
+        for (const part of ['te', 'xt']) {
+          yield new TextEncoder().encode(part)
+          await settle()
+        }
+      })())
+    assertEquals(await post('/length', slow()), '4 null')
+    await assertRejects(() => post('/moved', slow()), TypeError, 'cannot be sent again')
+    // Over what the host has whole.
+    assertEquals(await post('/length', new Uint8Array(MAX_WHOLE + 1)), `${MAX_WHOLE + 1} null`)
+    const failing = ReadableStream.from((async function* () {
+      yield new Uint8Array(4)
+      throw new RangeError('no more')
+    })())
+    await assertRejects(() => post('/length', failing), RangeError, 'no more')
+    end()
+    await close()
+  })
+})
+
+Deno.test('a body of another length than was announced ends its fetch alone', async () => {
+  const asked: string[] = []
+  const { said, hear, conversation } = hostile({}, {
+    outbound: async (request: Request) => {
+      asked.push(await request.text())
+      return new Response('x')
+    },
+  })
+  const head = { url: 'https://x.test/', method: 'POST', headers: [], redirect: 'follow', hasBody: true }
+  const lengths = [-1, 0.5, 1e9, '4', null, [4]]
+  for (const [at, length] of lengths.entries()) hear(2 * at + 1, ['fetch', null, { ...head, length }])
+  const few = 2 * lengths.length + 1
+  hear(few, ['fetch', null, { ...head, length: 5 }])
+  hear(few, ['piece'], new Uint8Array(4))
+  hear(few, ['end'])
+  const many = few + 2
+  hear(many, ['fetch', null, { ...head, length: 3 }])
+  hear(many, ['piece'], new Uint8Array(4))
+  await settle()
+  assertEquals(said.map(({ head }) => head[0]).filter((verb) => verb !== 'more'), [
+    ...lengths.map(() => 'error'),
+    'error',
+    'error',
+  ])
+  assertEquals(asked, [])
+  const right = many + 2
+  hear(right, ['fetch', null, { ...head, length: 2 }])
+  hear(right, ['piece'], new TextEncoder().encode('hi'))
+  hear(right, ['end'])
+  await settle()
+  assertEquals(asked, ['hi'])
+  conversation.end()
 })
 
 Deno.test('a body that nobody reads stops at the window, and one that is cancelled ends', async () => {

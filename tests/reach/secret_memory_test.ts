@@ -82,7 +82,7 @@ async function open(runtime: (typeof RUNTIMES)[number], outbound: SandboxOutboun
   const sandbox = await Sandbox.open({ vms: 2, runtime, promoteAfter: 3, limits: { timeoutMs: 30_000 } })
   let here = Promise.withResolvers<void>()
   let gate = Promise.withResolvers<void>()
-  let turning = Promise.withResolvers<void>()
+  const turning = Promise.withResolvers<void>()
   const worker: SandboxWorker = sandbox.get('curious', {
     mainModule: 'a.js',
     modules: { 'a.js': PROGRAM },

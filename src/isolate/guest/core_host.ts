@@ -97,6 +97,7 @@ const coreHost: GuestHost = {
   limitMemory: (bytes) => core.limitMemory(bytes + OWN_BYTES),
   settle: (of) => of === 'base' ? core.settleBase() : core.settleProgram(),
   codeBytes: () => 0,
+  joinHttp: () => {},
   inspect: (value) => core.inspect(value),
   explain: (error) => core.explain(error),
   takeRefusal: core.takeRefusal,

@@ -71,6 +71,8 @@ export interface GuestHost {
   onIdle(callback: () => boolean): void
   /** Makes the console write by `write`, and everything else that goes to standard output go to standard error. */
   installConsole(write: (text: string) => void): void
+  /** Makes the runtime's own HTTP clients, beside `fetch`, ask by it; nothing where it has none. */
+  joinHttp(fetch: typeof globalThis.fetch): void
   /** Sets the listener to rejections that nothing handles; the program goes on. */
   onRejection(callback: (reason: unknown) => void): void
 }

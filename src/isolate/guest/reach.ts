@@ -6,6 +6,7 @@ import { fetchBy, refuseFetch } from '../../reach/guest/fetch.ts'
 import { type PieceReader, sendAnswer, type StreamEnd } from '../../reach/guest/answer.ts'
 import { receiveBody } from '../../reach/guest/body.ts'
 import { GuestSocket } from '../../reach/guest/socket.ts'
+import { host } from './host.ts'
 import { listen, send } from './host_channel.ts'
 
 /** What a program has of it. */
@@ -43,12 +44,11 @@ export function beginReach(isOver: () => boolean): void {
   exchanges.begin(isOver)
 }
 
-/** Its bindings, and its `fetch`. */
-export function toReach(names: ReachNames | undefined): GuestReach {
+/** Its bindings, and its `fetch`. `joinsHttp`: other clients of HTTP ask as that does; a runtime has to load them for that. */
+export function toReach(names: ReachNames | undefined, joinsHttp = true): GuestReach {
   if (names === undefined) return { env: {}, fetch: refuseFetch }
   if (names.samples !== undefined) exchanges.practise(names.samples)
-  return {
-    env: toEnv(names.bindings, exchanges),
-    fetch: names.fetches ? fetchBy(exchanges, null) : refuseFetch,
-  }
+  const fetch = names.fetches ? fetchBy(exchanges, null) : refuseFetch
+  if (names.fetches && joinsHttp) host.joinHttp(fetch)
+  return { env: toEnv(names.bindings, exchanges), fetch }
 }

@@ -15,6 +15,7 @@ import {
   MAX_HEAD,
   MAX_UNDER_WAY,
   MAX_VALUE,
+  MAX_WHOLE,
   type Message,
   type RequestHead,
   type ResponseHead,
@@ -221,7 +222,7 @@ export class Conversation {
     }
     const { status, headers, url, redirected, body, cancel } = await outbound.fetch({
       ...request,
-      body: inbox,
+      body: await toBody(request, inbox),
       signal,
     }, this.use)
     return { head: { status, headers, url, redirected, hasBody: true }, body, cancel }
@@ -230,10 +231,12 @@ export class Conversation {
   /** Asks a function of the host, or another program. */
   async #ask(
     fetch: (request: Request) => Response | PromiseLike<Response>,
-    { url, method, headers, redirect }: RequestHead,
+    head: RequestHead,
     inbox: Inbox | null,
     signal: AbortSignal,
   ): Promise<Answer> {
+    const { url, method, headers, redirect } = head
+    const body = await toBody(head, inbox)
     let request: Request
     try {
       request = new Request(url, {
@@ -241,9 +244,9 @@ export class Conversation {
         headers: headers as [string, string][],
         redirect,
         signal,
-        ...(inbox === null
-          ? {}
-          : { body: ReadableStream.from(inbox) as ReadableStream<Uint8Array<ArrayBuffer>> }),
+        body: body instanceof Inbox
+          ? ReadableStream.from(body) as ReadableStream<Uint8Array<ArrayBuffer>>
+          : body,
       })
     } catch {
       throw new CallError('Cannot fetch: the request is none')
@@ -251,16 +254,20 @@ export class Conversation {
     const { program } = this.#reach
     const response = await callAs({ program, signal }, () => fetch(request))
     if (!(response instanceof Response)) throw new CallError('Cannot fetch: the host gave no response')
-    const { status, statusText, body } = response
-    const head = {
+    const { status, statusText, body: answered } = response
+    const answer = {
       status,
       statusText,
       headers: [...response.headers],
       url: response.url,
       redirected: response.redirected,
-      hasBody: body !== null,
+      hasBody: answered !== null,
     }
-    return { head, body: body ?? nothing(), cancel: () => void body?.cancel().catch(() => {}) }
+    return {
+      head: answer,
+      body: answered ?? nothing(),
+      cancel: () => void answered?.cancel().catch(() => {}),
+    }
   }
 
   #fail(id: number, error: unknown, say: Say): void {
@@ -317,17 +324,39 @@ function toWords(head: Uint8Array): readonly unknown[] {
   }
 }
 
+/** The body of a request: whole where the program said so. Rejects for one of another length. */
+async function toBody(
+  { length }: RequestHead,
+  inbox: Inbox | null,
+): Promise<Inbox | Uint8Array<ArrayBuffer> | null> {
+  if (inbox === null || length === undefined) return inbox
+  const bytes = new Uint8Array(length)
+  let at = 0
+  for await (const piece of inbox) {
+    if (at + piece.length > length) throw new CallError('Cannot fetch: more of a body than was announced')
+    bytes.set(piece, at)
+    at += piece.length
+  }
+  if (at < length) throw new CallError('Cannot fetch: less of a body than was announced')
+  return bytes
+}
+
 /** A request as it was told; null for what is none. */
 function toRequest(told: unknown): RequestHead | null {
   if (typeof told !== 'object' || told === null) return null
-  const { url, method, headers, redirect, hasBody } = told as Record<string, unknown>
+  const { url, method, headers, redirect, hasBody, length } = told as Record<string, unknown>
   if (
     typeof url !== 'string' || typeof method !== 'string' || typeof hasBody !== 'boolean' ||
     !Array.isArray(headers)
   ) return null
   if (redirect !== 'follow' && redirect !== 'manual' && redirect !== 'error') return null
+  if (length !== undefined && !isLength(length)) return null
   const pairs = headers.filter((pair): pair is [string, string] =>
     Array.isArray(pair) && pair.length === 2 && pair.every((part) => typeof part === 'string')
   )
-  return pairs.length === headers.length ? { url, method, headers: pairs, redirect, hasBody } : null
+  return pairs.length === headers.length ? { url, method, headers: pairs, redirect, hasBody, length } : null
+}
+
+function isLength(value: unknown): value is number {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= MAX_WHOLE
 }

@@ -81,6 +81,8 @@ export interface RequestHead {
   readonly headers: readonly (readonly [string, string])[]
   readonly redirect: 'follow' | 'manual' | 'error'
   readonly hasBody: boolean
+  /** Bytes of a body that was whole when it was sent, at most {@link MAX_WHOLE}: it can be sent again, and its server is told its length. */
+  readonly length?: number | undefined
 }
 
 /** What it gets. */
@@ -118,6 +120,8 @@ export const MAX_VALUE = 1 << 20
 export const PIECE = 1 << 16
 /** Bytes of a body that are on their way. */
 export const WINDOW = 4 * PIECE
+/** Bytes of a request's body that the host has whole before it asks: no more than it holds of a stream. */
+export const MAX_WHOLE = WINDOW
 /** Room for messages of a WebSocket that a program sent and its client has not taken; the last one may be over it. */
 export const SOCKET_WINDOW = 1 << 20
 /** What a message takes of it beside its bytes. */

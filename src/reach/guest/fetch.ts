@@ -1,9 +1,11 @@
 /** `fetch` of a program: the host does it. */
 import { Credit, Inbox, sendPieces } from '../calls/pieces.ts'
 import { decodeValue } from '../../values/decode.ts'
-import type { ResponseHead } from '../calls/protocol.ts'
+import { MAX_WHOLE, type ResponseHead } from '../calls/protocol.ts'
 import { type Exchanges, toThrown } from './exchanges.ts'
 
+/** Turns of the microtask queue; a text as a body takes about ten. */
+const TURNS = 32
 const NULL_BODY = [101, 204, 205, 304]
 const REFUSAL =
   'Cannot fetch: this program reaches no network, want its outbound hosts allowed (outbound), or a binding that asks for it'
@@ -19,7 +21,7 @@ export function fetchBy(exchanges: Exchanges, binding: string | null): typeof fe
     const request = new Request(input as Request, init)
     const { signal } = request
     signal.throwIfAborted()
-    const { body } = request
+    const body = request.body === null ? null : await readAhead(request.body)
     const id = await exchanges.start()
     const credit = new Credit()
     const inbox = new Inbox((bytes) => {
@@ -42,6 +44,7 @@ export function fetchBy(exchanges: Exchanges, binding: string | null): typeof fe
       headers: [...request.headers],
       redirect: request.redirect,
       hasBody: body !== null,
+      ...(body?.length === undefined ? {} : { length: body.length }),
     }
     exchanges.send(id, ['fetch', binding, head], undefined, (told, bytes) => {
       switch (told[0]) {
@@ -64,7 +67,7 @@ export function fetchBy(exchanges: Exchanges, binding: string | null): typeof fe
       }
     })
     if (body !== null) {
-      sendPieces(chunksOf(body), credit, (piece) => {
+      sendPieces(body.chunks, credit, (piece) => {
         if (exchanges.has(id)) exchanges.send(id, ['piece'], piece)
       }).then(
         () => {
@@ -98,15 +101,46 @@ function toResponse(
   return response
 }
 
-async function* chunksOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+/** A body, and its length where all of it was there at once. */
+interface Body {
+  readonly chunks: AsyncIterable<Uint8Array>
+  readonly length: number | undefined
+}
+
+/** Reads what is there at once: a text or bytes, or the start of a stream. */
+async function readAhead(body: ReadableStream<Uint8Array>): Promise<Body> {
   const reader = body.getReader()
-  try {
-    for (;;) {
-      const { value, done } = await reader.read()
-      if (done) return
-      yield value
-    }
-  } finally {
-    reader.releaseLock()
+  const chunks: Uint8Array[] = []
+  let length = 0
+  let next = reader.read()
+  while (length <= MAX_WHOLE) {
+    const read = await Promise.race([next, afterTurns()])
+    if (read === undefined) break
+    if (read.done) return { chunks: chunksOf(chunks), length }
+    chunks.push(read.value)
+    length += read.value.length
+    next = reader.read()
+  }
+  // A stream that fails meanwhile tells it who reads on.
+  next.catch(() => {})
+  return { chunks: chunksOf(chunks, next, reader), length: undefined }
+}
+
+/** What a stream gives that waits for nothing is there by then. */
+async function afterTurns(): Promise<undefined> {
+  for (let turn = 0; turn < TURNS; turn++) await undefined
+}
+
+async function* chunksOf(
+  chunks: readonly Uint8Array[],
+  next?: Promise<ReadableStreamReadResult<Uint8Array>>,
+  reader?: ReadableStreamDefaultReader<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  yield* chunks
+  while (next !== undefined) {
+    const { value, done } = await next
+    if (done) return
+    yield value
+    next = reader!.read()
   }
 }

@@ -22,7 +22,7 @@ interface RunnerContext {
 }
 
 /** What the guest has for what a program may ask of the host. */
-export type ToReach = (names: ReachNames | undefined) => {
+export type ToReach = (names: ReachNames | undefined, joinsHttp?: boolean) => {
   readonly env: Readonly<Record<string, unknown>>
   readonly fetch: typeof fetch
 }
@@ -44,6 +44,7 @@ const parse = JSON.parse
 const textDecoder = new TextDecoder()
 const decodeText = textDecoder.decode.bind(textDecoder)
 const NativeResponse = Response
+const HTTP_IMPORT = /["'](?:node:)?https?["']/
 const WITH_STACKS = { stacks: true }
 
 /** A program that a machine has. */
@@ -56,14 +57,15 @@ export interface LoadedProgram extends GuestProgram {
 
 /** The handlers of a runner; `loaded` is the program that it has, where it has one. Rejects with what that throws. */
 export async function createRunner(evaluate: Evaluate, loaded: LoadedProgram | null, toReach: ToReach) {
+  const ownJoins = loaded !== null && usesHttp(loaded)
   /** What a program finds in its environment: data, and what it may call. Its `fetch` asks the host. */
-  const toEnv = (env: Environment, names: ReachNames | undefined): Environment => {
+  const toEnv = (env: Environment, names: ReachNames | undefined, joinsHttp = ownJoins): Environment => {
     if (names === undefined) return env
-    const reach = toReach(names)
+    const reach = toReach(names, joinsHttp)
     setFetch(reach.fetch)
     return { ...env, ...reach.env }
   }
-  setFetch(toReach(loaded?.reach).fetch)
+  setFetch(toReach(loaded?.reach, ownJoins).fetch)
   const namespace = loaded === null ? null : await evaluate(loaded)
   const open = (program: GuestProgram | undefined) => program === undefined ? namespace! : evaluate(program)
   const ownEnv = loaded?.env ?? null
@@ -77,7 +79,7 @@ export async function createRunner(evaluate: Evaluate, loaded: LoadedProgram | n
     const start = now()
     try {
       const call = decodeValue(body) as Call
-      const env = call.env === undefined ? makeEnv() : toEnv(call.env, call.reach)
+      const env = call.env === undefined ? makeEnv() : toEnv(call.env, call.reach, usesHttp(call.program))
       const program = await open(call.program)
       loadMicros = (now() - start) * 1000
       answer = [true, await answerCall(program, call, env), loadMicros]
@@ -91,7 +93,7 @@ export async function createRunner(evaluate: Evaluate, loaded: LoadedProgram | n
     const { head } = ctx
     const call = decodeValue(head.body) as FetchCall
     const { program, entrypoint, props, body } = call
-    const env = call.env === undefined ? makeEnv() : toEnv(call.env, call.reach)
+    const env = call.env === undefined ? makeEnv() : toEnv(call.env, call.reach, usesHttp(call.program))
     head.body = body
     return await answerFetch(await open(program), entrypoint, env, props, ctx.request)
   }
@@ -110,6 +112,12 @@ export async function createRunner(evaluate: Evaluate, loaded: LoadedProgram | n
   }
 
   return { call, fetch, plainFetch, propsFetch }
+}
+
+/** Whether its clients of HTTP may be others than `fetch`. */
+function usesHttp(program: GuestProgram | undefined): boolean {
+  return program !== undefined &&
+    program.modules.some(([, , content]) => typeof content === 'string' && HTTP_IMPORT.test(content))
 }
 
 async function answerFetch(

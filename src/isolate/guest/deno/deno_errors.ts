@@ -13,7 +13,11 @@ const FILES = "an import of the file (with { type: 'text' } or 'bytes'), or "
 
 /** By Deno's name of the permission: what was tried, what is not there, and the alternative. */
 const REASONS: Readonly<Record<string, readonly [attempt: string, reason: string, alternative: string]>> = {
-  net: ['reach', 'isolated handlers have no network', IN_PLAIN],
+  net: [
+    'reach',
+    'isolated handlers have no network',
+    `fetch, node:http or node:https with its host allowed (outbound), a binding that does it, ${IN_PLAIN}`,
+  ],
   read: ['read', 'isolated handlers have no files', FILES + IN_PLAIN],
   write: ['write', 'isolated handlers have no files', `memory, or ${IN_PLAIN}`],
   run: ['run', 'isolated handlers start no other programs', IN_PLAIN],

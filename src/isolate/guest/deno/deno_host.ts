@@ -4,6 +4,7 @@ import * as vm from 'node:vm'
 import { installEnvironment } from './deno_environment.ts'
 import { explainError, installAdvice } from './deno_errors.ts'
 import { watchExit } from './deno_exit.ts'
+import { joinHttp } from './deno_http.ts'
 import { loadProgram, runModule } from './deno_program.ts'
 import { createFrames } from '../frames.ts'
 import { type GuestHost, setHost } from '../host.ts'
@@ -38,6 +39,7 @@ const denoHost: GuestHost = {
   limitMemory: () => {},
   settle,
   codeBytes,
+  joinHttp,
   inspect: (value) => Deno.inspect(value),
   explain: explainError,
   takeRefusal: () => undefined,
