@@ -41,6 +41,7 @@ export const GATE_FILES = [
   'tests/guest_core',
   'tests/isolate/core_layout_test.ts',
   'tests/isolate/core_packages_test.ts',
+  'tests/isolated/attacks_test.ts',
   'tests/isolated/base_test.ts',
   'tests/isolated/bounds_test.ts',
   'tests/isolated/cold_test.ts',
