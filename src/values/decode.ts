@@ -20,6 +20,8 @@ import {
 export interface DecodeOptions {
   /** What becomes of the stack of an error. */
   readonly toStack?: (stack: string) => string
+  /** What goes beside the value, by its number: any. Throws for one that is none. Left out: nothing does. */
+  readonly toHanded?: ((handed: number) => object) | undefined
 }
 
 const { parse } = JSON
@@ -44,6 +46,7 @@ class Decoder {
   readonly #document: readonly unknown[]
   readonly #raw: Uint8Array<ArrayBuffer>
   readonly #toStack: (stack: string) => string
+  readonly #toHanded: DecodeOptions['toHanded']
   /** What node `n` makes. */
   readonly #made: object[] = []
   #at = 0
@@ -51,10 +54,15 @@ class Decoder {
   #hashed = 0
   #errors = 0
 
-  constructor(document: readonly unknown[], raw: Uint8Array<ArrayBuffer>, { toStack }: DecodeOptions) {
+  constructor(
+    document: readonly unknown[],
+    raw: Uint8Array<ArrayBuffer>,
+    { toStack, toHanded }: DecodeOptions,
+  ) {
     this.#document = document
     this.#raw = raw
     this.#toStack = toStack ?? ((stack) => stack)
+    this.#toHanded = toHanded
   }
 
   /** All objects first, so that any of them can be a member of any. */
@@ -90,9 +98,10 @@ class Decoder {
         return this.#bytes(node[1]).buffer
       case 't':
         return this.#view(node)
-      default:
-        throw fault('the kind of a node', node[0], 'a known one')
+      case 'x':
+        if (this.#toHanded !== undefined) return this.#toHanded(toLength(node[1], 2 ** 32 - 1))
     }
+    throw fault('the kind of a node', node[0], 'a known one')
   }
 
   #fill(node: readonly unknown[], made: object): void {

@@ -22,6 +22,8 @@ export interface EncodedValue {
 export interface EncodeOptions {
   /** The stacks of errors go along. The host's never do: they name its files. */
   readonly stacks: boolean
+  /** The number of what goes beside the value, and is no data: a stream. Undefined for what does not. */
+  readonly hand?: ((object: object) => number | undefined) | undefined
 }
 
 // A program may replace all of these; its own answer would then fail in odd ways.
@@ -69,6 +71,7 @@ function probe(member: (self: unknown) => unknown): (value: object) => boolean {
 
 class Encoder {
   readonly #stacks: boolean
+  readonly #hand: EncodeOptions['hand']
   readonly #ids = new Map<object, number>()
   readonly #queue: object[] = []
   readonly raw: Uint8Array[] = []
@@ -76,8 +79,9 @@ class Encoder {
   #hashed = 0
   #errors = 0
 
-  constructor({ stacks }: EncodeOptions) {
+  constructor({ stacks, hand }: EncodeOptions) {
     this.#stacks = stacks
+    this.#hand = hand
   }
 
   /** Objects wait in a line, so that a list of a million links needs no stack. */
@@ -134,6 +138,8 @@ class Encoder {
         // Of another class.
       }
     }
+    const handed = this.#hand?.(object)
+    if (handed !== undefined) return `["x",${handed}]`
     refuseKnown(object)
     return this.#object(object)
   }

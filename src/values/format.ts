@@ -19,6 +19,7 @@
  *           ["e", class, message, stack, key, value, ...]      an error, and of its members those of ERROR_KEYS
  *           ["b", length]                    an ArrayBuffer
  *           ["t", type, length]              a view on bytes of its own, length in bytes
+ *           ["x", number]                    what goes beside the value, where both sides agree on that: a stream
  * ```
  * The bytes of buffers and views lie in `raw` one after the other, in the order of their nodes: no byte is told twice, so a value is as
  * large as its message.

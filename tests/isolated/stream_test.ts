@@ -37,6 +37,12 @@ function suite({ runtime, test, site }: Suite): void {
     assertEquals(await (await open('clone&n=2')).text(), 'tick 2;tick 1;')
   })
 
+  test('a stream that asks ahead leaves nothing of the warm-up in the snapshot', async () => {
+    assertEquals(await (await open('pulling')).text(), '0')
+    assertEquals(await (await open('ahead&n=4&ms=2')).text(), '4;3;2;1;')
+    assertEquals(await (await open('pulling')).text(), '0')
+  })
+
   test('server-sent events arrive, each in its order', async () => {
     const response = await open('sse&n=20&ms=2')
     assertEquals(response.headers.get('content-type'), 'text/event-stream')

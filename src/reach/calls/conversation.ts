@@ -10,9 +10,11 @@ import { type Bindings, callBinding, CallError, fetcherOf } from './bindings.ts'
 import { callAs } from './caller.ts'
 import { toTold } from './failure.ts'
 import { Credit, Inbox, sendPieces } from './pieces.ts'
+import { ReceivedStream, type SayOf, SentStream, type StreamEnd } from './streams.ts'
 import {
   type HostHead,
   MAX_HEAD,
+  MAX_STREAMS,
   MAX_UNDER_WAY,
   MAX_VALUE,
   MAX_WHOLE,
@@ -42,6 +44,12 @@ export interface ConversationUse extends OutboundUse {
 /** Says a message; false when the request has ended, or does not hear for now. */
 export type Say = (message: Message) => boolean
 
+/** A stream of a call: `call` is the exchange of that, whose program's it is; null for one that the host sends. */
+interface OpenStream {
+  readonly end: StreamEnd
+  readonly call: number | null
+}
+
 interface Exchange {
   readonly abort: AbortController
   /** Of the request's body; null where it has none. */
@@ -55,7 +63,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
 /** Milliseconds between attempts to say what was not heard. */
 const AGAIN_MS = 4
 /** Messages that wait to be said: a value for each exchange, and little beside it. */
-const MAX_UNSAID = 4 * MAX_UNDER_WAY
+const MAX_UNSAID = 4 * (MAX_UNDER_WAY + MAX_STREAMS)
 /** Bytes of them, over which nothing new begins. */
 const MAX_UNSAID_BYTES = 8 << 20
 const NO_FETCH =
@@ -66,7 +74,10 @@ export class Conversation {
   readonly use: ConversationUse = { calls: 0, subRequests: 0, requestBytes: 0, responseBytes: 0 }
   readonly #reach: Reach
   readonly #exchanges = new Map<number, Exchange>()
+  readonly #streams = new Map<number, OpenStream>()
   readonly #unsaid: Message[] = []
+  /** Number of the next stream of the host's. */
+  #next = 2
   #timer: ReturnType<typeof setTimeout> | undefined
   #unsaidBytes = 0
   #ended = false
@@ -81,6 +92,11 @@ export class Conversation {
     const words = toWords(head)
     const [verb, ...rest] = words
     const known = this.#exchanges.get(id)
+    const stream = this.#streams.get(id)
+    if (stream !== undefined) {
+      if (stream.end.hear(verb, rest[0], body)) this.#streams.delete(id)
+      return
+    }
     if (known !== undefined) return this.#goOn(id, known, verb, rest[0], body)
     if (verb !== 'call' && verb !== 'fetch') return
     this.use.calls++
@@ -114,6 +130,15 @@ export class Conversation {
       inbox?.fail(reason)
     }
     this.#exchanges.clear()
+    this.#stopStreams(() => true, new DOMException('The request has ended', 'AbortError'))
+  }
+
+  #stopStreams(isMeant: (stream: OpenStream) => boolean, reason: unknown): void {
+    for (const [id, stream] of this.#streams) {
+      if (!isMeant(stream)) continue
+      this.#streams.delete(id)
+      stream.end.stop(reason)
+    }
   }
 
   #begin(id: number, inbox: Inbox | null, say: Say, work: (exchange: Exchange) => Promise<void>): void {
@@ -141,7 +166,7 @@ export class Conversation {
         const reason = new DOMException('The program has called it off', 'AbortError')
         abort.abort(reason)
         inbox?.fail(reason)
-        return
+        return this.#stopStreams(({ call }) => call === id, reason)
       }
       case 'more':
         if (Number.isSafeInteger(word) && (word as number) > 0) credit.add(word as number)
@@ -165,25 +190,97 @@ export class Conversation {
     if (typeof name !== 'string' || (typeof member !== 'string' && member !== null)) {
       throw new CallError('Cannot call the host: the name is none')
     }
+    const streams: ReadableStream<unknown>[] = []
     let args: unknown
     try {
-      args = decodeValue(body)
-    } catch {
-      throw new CallError('Cannot call the host: the arguments are none')
+      args = decodeValue(body, {
+        toHanded: (number) => {
+          const stream = this.#receive(number, id, say)
+          streams.push(stream)
+          return stream
+        },
+      })
+    } catch (error) {
+      this.#leave(streams)
+      throw error instanceof CallError ? error : new CallError('Cannot call the host: the arguments are none')
     }
-    if (!Array.isArray(args)) throw new CallError('Cannot call the host: the arguments are no list')
-    const { bindings, program } = this.#reach
-    const value = await callAs(
-      { program, signal: abort.signal },
-      () => callBinding(bindings, name, member, args),
-    )
-    this.#reach.notice?.(name, member, value)
-    if (abort.signal.aborted) return
-    const told = joinMessage(encodeValue(value, { stacks: false }))
-    if (told.length > MAX_VALUE) {
-      throw new CallError(`The host gave a value of ${told.length} bytes, want at most ${MAX_VALUE}`)
+    try {
+      if (!Array.isArray(args)) throw new CallError('Cannot call the host: the arguments are no list')
+      const { bindings, program } = this.#reach
+      const value = await callAs(
+        { program, signal: abort.signal },
+        () => callBinding(bindings, name, member, args),
+      )
+      this.#reach.notice?.(name, member, value)
+      if (abort.signal.aborted) return discard(value)
+      this.#answer(id, value, say)
+    } finally {
+      this.#leave(streams)
     }
-    this.#say({ id, head: toMessage(['value']).head, body: told }, say)
+  }
+
+  #answer(id: number, value: unknown, say: Say): void {
+    const sent = new Map<number, SentStream>()
+    try {
+      const hand = (object: object) =>
+        object instanceof ReadableStream ? this.#hand(object, sent, say) : undefined
+      const told = joinMessage(encodeValue(value, { stacks: false, hand }))
+      if (told.length > MAX_VALUE) {
+        throw new CallError(`The host gave a value of ${told.length} bytes, want at most ${MAX_VALUE}`)
+      }
+      this.#say({ id, head: toMessage(['value']).head, body: told }, say)
+    } catch (error) {
+      for (const [number, stream] of sent) {
+        this.#streams.delete(number)
+        stream.stop(error)
+      }
+      throw error
+    }
+    for (const [number, stream] of sent) void stream.send(() => this.#streams.delete(number))
+  }
+
+  /** A stream that the program sends. Throws `CallError` for a number that is none. */
+  #receive(number: number, call: number, say: Say): ReadableStream<unknown> {
+    if (number % 2 === 0 || number === call || this.#exchanges.has(number) || this.#streams.has(number)) {
+      throw new CallError('Cannot call the host: a stream among the arguments is none')
+    }
+    this.#checkStreams((call) => call !== null)
+    const end = new ReceivedStream(this.#sayOf(number, say), toThrown, () => this.#streams.delete(number))
+    this.#streams.set(number, { end, call })
+    return end.stream
+  }
+
+  /** The number of a stream that the host sends. */
+  #hand(stream: ReadableStream<unknown>, sent: Map<number, SentStream>, say: Say): number {
+    this.#checkStreams((call) => call === null)
+    const number = this.#next
+    this.#next += 2
+    const end = new SentStream(stream, this.#sayOf(number, say), toTold)
+    sent.set(number, end)
+    this.#streams.set(number, { end, call: null })
+    return number
+  }
+
+  #checkStreams(isAlike: (call: number | null) => boolean): void {
+    const open = [...this.#streams.values()].filter(({ call }) => isAlike(call)).length
+    if (open >= MAX_STREAMS) {
+      throw new CallError(`Cannot call the host: ${MAX_STREAMS} streams are open, want at most that`)
+    }
+  }
+
+  /** A call is over: nobody will read what nobody reads now. */
+  #leave(streams: readonly ReadableStream<unknown>[]): void {
+    for (const stream of streams) if (!stream.locked) stream.cancel().catch(() => {})
+  }
+
+  /** Says something of a stream; a program that does not hear is waited for. */
+  #sayOf(id: number, say: Say): SayOf {
+    return async (head, body = NOTHING) => {
+      while (this.#unsaid.length > 0 && !this.#ended && head[0] !== 'more' && head[0] !== 'cancel') {
+        await new Promise((done) => setTimeout(done, AGAIN_MS))
+      }
+      this.#say({ id, head: encoder.encode(JSON.stringify(head)), body }, say)
+    }
   }
 
   async #fetch(
@@ -296,6 +393,16 @@ export class Conversation {
       this.#unsaidBytes -= this.#unsaid.shift()!.body.length
     }
   }
+}
+
+/** A value that nobody gets. */
+function discard(value: unknown): void {
+  if (value instanceof ReadableStream && !value.locked) value.cancel().catch(() => {})
+}
+
+/** What a program told as the error of its stream: never anything but an error. */
+function toThrown(told: unknown): unknown {
+  return told instanceof Error ? told : new Error('The stream of the program broke off')
 }
 
 /** Requests that a function of the host is asked for one request of a program. */

@@ -38,16 +38,21 @@ export async function sendPieces(
   }
 }
 
+interface Item<Piece> {
+  readonly piece: Piece
+  readonly cost: number
+}
+
 /** Pieces that came, until they are read. */
-export class Inbox {
-  readonly #pieces: Uint8Array[] = []
+export class Inbox<Piece extends Uint8Array | { readonly chunk: unknown } = Uint8Array> {
+  readonly #pieces: Item<Piece>[] = []
   readonly #read: (bytes: number) => void
   #held = 0
   #ended = false
   #failure: { readonly error: unknown } | null = null
   #wake: (() => void) | null = null
 
-  /** `read` is called with the bytes of each piece that was taken. */
+  /** `read` is called with what each piece that was taken costs: its bytes. */
   constructor(read: (bytes: number) => void) {
     this.#read = read
   }
@@ -58,10 +63,10 @@ export class Inbox {
   }
 
   /** False for more than was asked for: the other side does not keep to the rules. */
-  put(piece: Uint8Array): boolean {
-    if (this.#ended || piece.length === 0 || this.#held + piece.length > WINDOW) return false
-    this.#held += piece.length
-    this.#pieces.push(piece)
+  put(piece: Piece, cost = (piece as Uint8Array).length): boolean {
+    if (this.#ended || cost === 0 || this.#held + cost > WINDOW) return false
+    this.#held += cost
+    this.#pieces.push({ piece, cost })
     this.#wake?.()
     return true
   }
@@ -77,13 +82,13 @@ export class Inbox {
   }
 
   /** The next piece, null at the end. Rejects with what {@linkcode fail} was given. */
-  async take(): Promise<Uint8Array | null> {
+  async take(): Promise<Piece | null> {
     for (;;) {
-      const piece = this.#pieces.shift()
-      if (piece !== undefined) {
-        this.#held -= piece.length
-        this.#read(piece.length)
-        return piece
+      const item = this.#pieces.shift()
+      if (item !== undefined) {
+        this.#held -= item.cost
+        this.#read(item.cost)
+        return item.piece
       }
       if (this.#failure !== null) throw this.#failure.error
       if (this.#ended) return null
@@ -92,7 +97,7 @@ export class Inbox {
     }
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<Piece> {
     for (;;) {
       const piece = await this.take()
       if (piece === null) return

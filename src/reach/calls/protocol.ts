@@ -14,6 +14,13 @@
  * ["more", bytes]                  ->  so much of it was read
  * ["cancel"]                       ->  nobody waits any longer
  * ```
+ * A stream among the arguments or in the value of a call is an exchange of its own, which the value names: an odd number of the
+ * program's, an even one of the host's. Whoever has the stream sends it:
+ * ```text
+ * ["piece"] bytes, ["chunk"] value ... ["end"]   or   ["error"] error   ->
+ *                                  <-  ["more", cost]   so much of it was read
+ *                                  <-  ["cancel"]   nobody reads any longer
+ * ```
  * The body of a request that is larger than what came with it is an exchange too. It begins when the program asks for it:
  * ```text
  * ["body"]                         ->
@@ -56,7 +63,9 @@ export type GuestHead =
   | readonly ['binary']
   | readonly ['close', code: number, reason: string]
   | readonly ['piece']
+  | readonly ['chunk']
   | readonly ['end']
+  | readonly ['error']
   | readonly ['more', bytes: number]
   | readonly ['cancel']
 
@@ -65,6 +74,7 @@ export type HostHead =
   | readonly ['value']
   | readonly ['error']
   | readonly ['response', response: ResponseHead]
+  | readonly ['chunk']
   | readonly ['piece']
   | readonly ['end']
   | readonly ['more', bytes: number]
@@ -122,12 +132,21 @@ export const PIECE = 1 << 16
 export const WINDOW = 4 * PIECE
 /** Bytes of a request's body that the host has whole before it asks: no more than it holds of a stream. */
 export const MAX_WHOLE = WINDOW
+/** Streams of the calls of one request, each way, that are open at the same time. */
+export const MAX_STREAMS = 16
+/** What a chunk that is no bytes takes of a window beside its own bytes; one never takes more than all of it. */
+const CHUNK_COST = 4096
 /** Room for messages of a WebSocket that a program sent and its client has not taken; the last one may be over it. */
 export const SOCKET_WINDOW = 1 << 20
 /** What a message takes of it beside its bytes. */
 const SOCKET_MESSAGE = 256
 /** Arguments of a call. */
 export const MAX_ARGUMENTS = 32
+
+/** What a chunk of so many bytes takes of a window. */
+export function toChunkCost(bytes: number): number {
+  return Math.min(WINDOW, bytes + CHUNK_COST)
+}
 
 /** Room that a message of a WebSocket takes. */
 export function toSocketCost(bytes: number): number {

@@ -1,9 +1,11 @@
 /** A program's side of its exchanges with the host. It runs inside the machine, in every runtime. */
 import { decodeValue } from '../../values/decode.ts'
 import { encodeValue, joinMessage } from '../../values/encode.ts'
+import { ReceivedStream, type SayOf, SentStream, type StreamEnd } from '../calls/streams.ts'
 import {
   type GuestHead,
   type HostHead,
+  MAX_STREAMS,
   MAX_UNDER_WAY,
   MAX_VALUE,
   type Message,
@@ -42,6 +44,8 @@ export class Exchanges {
   /** Encoded values by the names of calls. */
   readonly #samples = new Map<string, Uint8Array<ArrayBuffer>>()
   #next = 1
+  /** Streams of calls that are open. */
+  readonly #streams = new Set<number>()
   #isOver: () => boolean = () => true
 
   constructor(channel: Channel) {
@@ -59,6 +63,7 @@ export class Exchanges {
     this.#isOver = isOver
     if (this.#ears.size === 0) return
     this.#ears.clear()
+    this.#streams.clear()
     this.#waiting.length = 0
   }
 
@@ -67,17 +72,32 @@ export class Exchanges {
     const signal = takeSignal(args)
     const given = signal === undefined ? args : withoutSignal(args)
     signal?.throwIfAborted()
-    const body = joinMessage(encodeValue(given, { stacks: false }))
     const name = nameOf(binding, member)
+    const streams = new Map<number, SentStream>()
+    let body: Uint8Array<ArrayBuffer>
+    try {
+      body = joinMessage(encodeValue(given, { stacks: false, hand: (object) => this.#hand(object, streams) }))
+    } catch (error) {
+      this.#drop(streams, error)
+      throw error
+    }
     if (body.length > MAX_VALUE) {
+      this.#drop(streams, null)
       throw new RangeError(
         `Cannot call ${name}: arguments of ${body.length} bytes, want at most ${MAX_VALUE}`,
       )
     }
-    const id = await this.start()
+    let id: number
+    try {
+      id = await this.start()
+    } catch (error) {
+      this.#drop(streams, error)
+      throw error
+    }
     return await new Promise((resolve, reject) => {
       const cancel = () => {
         this.stop(id)
+        this.#drop(streams, signal!.reason)
         reject(signal!.reason)
       }
       signal?.addEventListener('abort', cancel)
@@ -85,7 +105,7 @@ export class Exchanges {
         signal?.removeEventListener('abort', cancel)
         const sample = unheard ? this.#samples.get(name) : undefined
         try {
-          const value = decodeValue(sample ?? told)
+          const value = decodeValue(sample ?? told, { toHanded: (id) => this.#receive(id) })
           if (verb === 'value' || sample !== undefined) resolve(value)
           else reject(toThrown(value))
         } catch (error) {
@@ -93,19 +113,64 @@ export class Exchanges {
         }
         return true
       })
+      for (const [id, stream] of streams) stream.send(() => this.finish(id))
     })
+  }
+
+  /** The number of an exchange that brings a stream to the host. */
+  #hand(object: object, streams: Map<number, SentStream>): number | undefined {
+    if (!(object instanceof ReadableStream)) return undefined
+    if (this.#streams.size >= MAX_STREAMS) {
+      throw new RangeError(`Cannot pass a stream: ${MAX_STREAMS} are open, want at most that`)
+    }
+    const id = this.#take()
+    const stream = new SentStream(object, this.#sayOf(id), (error) => error)
+    streams.set(id, stream)
+    this.#open(id, stream)
+    return id
+  }
+
+  /** A stream that the host sends. */
+  #receive(id: number): ReadableStream<unknown> {
+    const stream = new ReceivedStream(this.#sayOf(id), toThrown, () => this.finish(id))
+    this.#open(id, stream)
+    return stream.stream
+  }
+
+  #open(id: number, stream: StreamEnd): void {
+    this.#streams.add(id)
+    this.#ears.set(id, ([verb, word], body) => stream.hear(verb, word, body))
+  }
+
+  #sayOf(id: number): SayOf {
+    return (head, body) => {
+      if (this.has(id) || head[0] === 'cancel') this.send(id, head, body)
+    }
+  }
+
+  /** Streams of a call that never was, or that nobody waits for. */
+  #drop(streams: ReadonlyMap<number, SentStream>, reason: unknown): void {
+    for (const [id, stream] of streams) {
+      stream.stop(reason)
+      this.finish(id)
+    }
   }
 
   /** A number for an exchange, once there is room for one more. */
   async start(): Promise<number> {
     if (this.#isOver()) throw new TypeError('Cannot call the host: the request has been answered')
-    while (this.#ears.size >= MAX_UNDER_WAY) {
+    while (this.#ears.size - this.#streams.size >= MAX_UNDER_WAY) {
       await new Promise<void>((go) => this.#waiting.push(go))
     }
-    const id = this.#next
-    this.#next += 2
+    const id = this.#take()
     // Holds the place until the first message.
     this.#ears.set(id, () => false)
+    return id
+  }
+
+  #take(): number {
+    const id = this.#next
+    this.#next += 2
     return id
   }
 
@@ -154,6 +219,8 @@ export class Exchanges {
 
   #over(id: number): void {
     this.#ears.delete(id)
+    // A place that it did not hold is nobody's.
+    if (this.#streams.delete(id)) return
     this.#waiting.shift()?.()
   }
 }

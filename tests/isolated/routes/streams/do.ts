@@ -2,7 +2,9 @@
 import type { Context } from '@mayfly/mayfly'
 
 export const isolated = {
-  warmup: [{ path: '/do?what=pieces&n=3' }, { path: '/do?what=ticks&n=2&ms=1' }, { path: '/do?what=plain' }],
+  warmup: [{ path: '/do?what=ahead&n=9&ms=700' }, { path: '/do?what=pieces&n=3' }, {
+    path: '/do?what=ticks&n=2&ms=1',
+  }, { path: '/do?what=plain' }],
   timeoutMs: 2000,
   outputBytes: 1000000,
   limits: { streamMs: 8000, streamIdleMs: 2000, streamBytes: 4000000 },
@@ -11,6 +13,7 @@ export const isolated = {
 const encoder = new TextEncoder()
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms))
 let requests = 0
+let pulling = 0
 
 export function GET(ctx: Context): Response | Promise<Response> {
   const what = ctx.get.query('what') ?? 'plain'
@@ -45,6 +48,20 @@ const MADE: Record<string, (ctx: Context, n: number, ms: number) => Response | P
         },
       }),
     ),
+  /** Asks for the next piece ahead of who reads, and takes its time. */
+  ahead: (_, n, ms) =>
+    new Response(
+      new ReadableStream({
+        async pull(controller) {
+          pulling++
+          await pause(ms)
+          pulling--
+          controller.enqueue(encoder.encode(`${n};`))
+          if (--n <= 0) controller.close()
+        },
+      }, { highWaterMark: 3 }),
+    ),
+  pulling: (ctx) => ctx.send.text(`${pulling}`),
   sse: (ctx, n, ms) =>
     ctx.send.sse(async function* () {
       for (let i = 0; i < n; i++) {
