@@ -117,6 +117,7 @@ export class ReceivedStream implements StreamEnd {
   readonly #inbox: Inbox<{ readonly chunk: unknown }>
   readonly #say: SayOf
   readonly #toThrown: (value: unknown) => unknown
+  #controller: ReadableStreamDefaultController<unknown> | null = null
   #owed = 0
   #over = false
 
@@ -126,6 +127,7 @@ export class ReceivedStream implements StreamEnd {
     this.#toThrown = toThrown
     this.#inbox = new Inbox((cost) => this.#owed += cost)
     this.stream = new ReadableStream({
+      start: (controller) => void (this.#controller = controller),
       pull: async (controller) => {
         if (this.#owed >= TOLD || this.#inbox.isEmpty) this.#tell()
         const item = await this.#inbox.take()
@@ -161,6 +163,8 @@ export class ReceivedStream implements StreamEnd {
   stop(reason: unknown): void {
     if (this.#over) return
     this.#over = true
+    // At once: what came and was not read is nobody's.
+    this.#controller!.error(reason)
     this.#inbox.fail(reason)
   }
 
