@@ -34,6 +34,8 @@ const ENDS: Readonly<Record<string, readonly ['whole' | 'broken' | 'refused', re
   head_huge: ['refused', /./],
   a_call: ['refused', /belongs to no stream/],
   a_fetch: ['refused', /belongs to no stream/],
+  a_body: ['refused', /belongs to no stream/],
+  a_body_behind_the_head: ['broken', /belongs to no stream/],
 }
 
 testIsolated('each deed on the channel of streams ends its own request alone', async () => {

@@ -65,6 +65,8 @@ const DEEDS: Readonly<Record<string, () => readonly Uint8Array[]>> = {
   head_huge: () => [answer(1, `{"status":200,"headers":[["x-a","${'a'.repeat(1_000_000)}"]]}`)],
   a_call: () => [message(1, '["call","MAIL",null]')],
   a_fetch: () => [message(1, '["fetch",null,{}]')],
+  a_body: () => [message(1, '["body"]')],
+  a_body_behind_the_head: () => [answer(), message(3, '["body"]')],
 }
 
 let calls = 0
