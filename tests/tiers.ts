@@ -48,6 +48,7 @@ export const GATE_FILES = [
   'tests/isolated/cold_test.ts',
   'tests/isolated/forge_test.ts',
   'tests/isolated/hostile_test.ts',
+  'tests/isolated/park_points_test.ts',
   'tests/isolated/poison_test.ts',
   'tests/isolated/reset_check_test.ts',
   'tests/isolated/runtime_test.ts',

@@ -144,7 +144,7 @@ export class Sandbox<Env extends object = Readonly<Record<string, unknown>>> imp
     const machines = await openVirtualMachines({
       vms,
       queue,
-      parked: { each: parked.all, all: parked.all },
+      parked,
       ...budget,
     })
     const parts = {
@@ -451,7 +451,7 @@ export class Sandbox<Env extends object = Readonly<Record<string, unknown>>> imp
     if (channel === undefined || flow === 0) {
       return await perform(this.#machines, this.#events, this.#options, run)
     }
-    // Programs without a snapshot share a machine's, so the machines cannot tell whose a run is.
+    // The machines bound it too, for all isolates of the process; this says which bound it is.
     const talking = this.#talking.get(flow) ?? 0
     if (talking >= parked.each) {
       this.#events.tell('sandbox:rejected', { name, runtime, limit: parked.each })

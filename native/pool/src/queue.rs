@@ -214,10 +214,8 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
             .done
             .len()
             .saturating_sub(self.capacity + state.orders.len());
-        let opens = job.has_channel().then_some((job.number(), flow.0));
-        if let Some((_, program)) = opens
-            && state.parked.is_full(program)
-        {
+        let opens = job.has_channel().then_some(job.number());
+        if opens.is_some() && state.parked.is_full(flow) {
             return Err((job, Refused::Full));
         }
         if let Err(job) = state.jobs.add(flow, weight, job, unfetched, monotonic_ns()) {
@@ -226,8 +224,8 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
         self.arrived.fetch_add(1, Ordering::Release);
         // Who busy-polls looks at the jobs once more, under the lock, before it sleeps.
         let expected = state.jobs.waiting() == 1 && self.polling.load(Ordering::Acquire);
-        if let Some((number, program)) = opens {
-            state.parked.open(number, program);
+        if let Some(number) = opens {
+            state.parked.open(number, flow);
         }
         let woken = if expected { None } else { state.sleeping.pop() };
         drop(state);
@@ -271,11 +269,11 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
     }
 
     /// Counts the job that `take` gave to a worker as one with a channel; false where there is no place for one more.
-    pub fn open(&self, number: u64, program: u64) -> bool {
+    pub fn open(&self, number: u64, flow: FlowId) -> bool {
         let mut state = self.lock();
-        let has_place = !state.parked.is_full(program);
+        let has_place = !state.parked.is_full(flow);
         if has_place {
-            state.parked.open(number, program);
+            state.parked.open(number, flow);
         }
         has_place
     }

@@ -49,6 +49,8 @@ struct Idle<'a> {
 struct Task {
     id: u64,
     program: Arc<Program>,
+    /// The number of its flow; 0: none.
+    flow: u32,
     keep: bool,
     check: bool,
     queue_ns: u64,
@@ -78,7 +80,7 @@ struct Worker<'a> {
 
 /// Opens the channel of a job that said something first; false where there is no place for one more.
 fn open_late(shared: &Shared, slot: &WorkerSlot, task: &Task) -> bool {
-    let opens = shared.queue.open(task.id, task.program.id());
+    let opens = shared.queue.open(task.id, (task.program.id(), task.flow));
     if opens && let Some(channel) = &task.channel {
         slot.channels().insert(task.id, channel.clone());
     }
@@ -215,6 +217,7 @@ impl<'a> Worker<'a> {
         let task = Task {
             id: job.id,
             program: job.program,
+            flow: job.flow,
             keep: job.keep,
             check: job.check,
             queue_ns,

@@ -3,11 +3,35 @@ import { Sandbox } from '@mayfly/mayfly/sandbox'
 
 const isolate = crypto.randomUUID()
 let opened: Promise<Sandbox> | null = null
+/** Exists once what waits may go on. */
+const go = Deno.env.get('GO')!
+
+/** Settles when the file is there. */
+async function wait(): Promise<string> {
+  while (!await Deno.stat(go).then(() => true, () => false)) await new Promise((done) => setTimeout(done, 50))
+  return 'waited'
+}
 
 export default {
   async fetch(request: Request): Promise<Response> {
-    if (new URL(request.url).pathname === '/who') return Response.json({ isolate })
-    const sandbox = await (opened ??= Sandbox.open({ vms: 2, promoteAfter: 3 }))
+    const { pathname } = new URL(request.url)
+    if (pathname === '/who') return Response.json({ isolate })
+    const limits = { timeoutMs: 120_000 }
+    const sandbox = await (opened ??= Sandbox.open({
+      vms: 2,
+      promoteAfter: 3,
+      parked: { each: 3, all: 100 },
+      limits,
+    }))
+    if (pathname === '/wait') {
+      const waits = sandbox.get('waits', {
+        mainModule: 'main.js',
+        modules: { 'main.js': 'export async function run() { return await this.env.wait() }' },
+        env: { wait },
+      })
+      const told = await waits.call('run').catch((error) => error.name)
+      return Response.json({ isolate, told })
+    }
     const worker = sandbox.get('counter', {
       mainModule: 'main.js',
       modules: {
@@ -16,7 +40,7 @@ export default {
       },
     })
     const [value, loaded] = await worker.call('next', 2) as number[]
-    const { programs: [program] } = sandbox.stats()
+    const program = sandbox.stats().programs.find(({ name }) => name === 'counter')
     return Response.json({ isolate, value, loaded, warm: program!.warm })
   },
 }

@@ -7,7 +7,8 @@ use super::flows::FlowId;
 /// Most requests with a channel that are under way at once; over it a job is refused as by a full queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Parking {
-    /// Of one program.
+    /// Of one program: of all requests that bear the number of its flow, whatever snapshot they run on, and where they bear none, of one
+    /// snapshot.
     pub each: usize,
     /// In all.
     pub all: usize,
@@ -33,9 +34,9 @@ struct Place {
 #[derive(Debug)]
 pub(crate) struct Parked {
     limits: Parking,
-    /// Requests with a channel, with their programs, and how many each program has.
-    open: BTreeMap<u64, u64>,
-    by_program: BTreeMap<u64, usize>,
+    /// Requests with a channel, with whose they are, and how many each of those has.
+    open: BTreeMap<u64, FlowId>,
+    by_owner: BTreeMap<FlowId, usize>,
     places: BTreeMap<u64, Place>,
     /// By worker: when its requests go on by themselves.
     timers: Vec<BTreeSet<(u64, u64)>>,
@@ -46,7 +47,7 @@ impl Parked {
         Parked {
             limits,
             open: BTreeMap::new(),
-            by_program: BTreeMap::new(),
+            by_owner: BTreeMap::new(),
             places: BTreeMap::new(),
             timers: vec![BTreeSet::new(); workers],
         }
@@ -57,30 +58,28 @@ impl Parked {
     }
 
     /// Whether one more request with a channel is one too many.
-    pub fn is_full(&self, program: u64) -> bool {
-        self.open.len() >= self.limits.all
-            || self
-                .by_program
-                .get(&program)
-                .is_some_and(|open| *open >= self.limits.each)
+    pub fn is_full(&self, flow: FlowId) -> bool {
+        let open = self.by_owner.get(&owner(flow));
+        self.open.len() >= self.limits.all || open.is_some_and(|open| *open >= self.limits.each)
     }
 
     /// A request with a channel was taken.
-    pub fn open(&mut self, number: u64, program: u64) {
-        if self.open.insert(number, program).is_none() {
-            *self.by_program.entry(program).or_default() += 1;
+    pub fn open(&mut self, number: u64, flow: FlowId) {
+        let owner = owner(flow);
+        if self.open.insert(number, owner).is_none() {
+            *self.by_owner.entry(owner).or_default() += 1;
         }
     }
 
     /// A request has ended; it may have had no channel.
     pub fn close(&mut self, number: u64) {
-        let Some(program) = self.open.remove(&number) else {
+        let Some(owner) = self.open.remove(&number) else {
             return;
         };
-        if let Some(open) = self.by_program.get_mut(&program) {
+        if let Some(open) = self.by_owner.get_mut(&owner) {
             *open -= 1;
             if *open == 0 {
-                self.by_program.remove(&program);
+                self.by_owner.remove(&owner);
             }
         }
     }
@@ -152,6 +151,11 @@ impl Parked {
     }
 }
 
+/// Whose request it is: that of a flow with a number, else of a program.
+fn owner((program, flow): FlowId) -> FlowId {
+    (if flow == 0 { program } else { 0 }, flow)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,18 +164,28 @@ mod tests {
     fn places_are_bounded_for_each_program_and_in_all() {
         let mut parked = Parked::new(1, Parking { each: 2, all: 3 });
         for number in [1, 2] {
-            assert!(!parked.is_full(7));
-            parked.open(number, 7);
+            assert!(!parked.is_full((7, 0)));
+            parked.open(number, (7, 0));
         }
-        assert!(parked.is_full(7) && !parked.is_full(8));
-        parked.open(3, 8);
-        assert!(parked.is_full(9));
+        assert!(parked.is_full((7, 0)) && !parked.is_full((8, 0)));
+        parked.open(3, (8, 0));
+        assert!(parked.is_full((9, 0)));
         parked.close(2);
         parked.close(2);
         parked.close(99);
-        assert!(!parked.is_full(7) && !parked.is_full(9));
+        assert!(!parked.is_full((7, 0)) && !parked.is_full((9, 0)));
         parked.close(1);
-        assert!(parked.by_program.len() == 1);
+        assert!(parked.by_owner.len() == 1);
+    }
+
+    #[test]
+    fn requests_of_one_flow_are_one_program_on_whatever_snapshot() {
+        let mut parked = Parked::new(1, Parking { each: 2, all: 9 });
+        parked.open(1, (7, 5));
+        parked.open(2, (8, 5));
+        assert!(parked.is_full((9, 5)) && !parked.is_full((7, 6)) && !parked.is_full((7, 0)));
+        parked.close(1);
+        assert!(!parked.is_full((7, 5)));
     }
 
     #[test]
@@ -186,7 +200,7 @@ mod tests {
         parked.take_up(6);
         assert_eq!(parked.go_on(6), None);
         assert!(parked.has_any_of(1) && !parked.has_any_of(0));
-        parked.open(5, 7);
+        parked.open(5, (7, 0));
         assert_eq!(parked.lose(1), [5]);
         assert_eq!(
             (parked.len(), parked.next_wake(1), parked.open.len()),
