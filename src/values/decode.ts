@@ -20,7 +20,7 @@ import {
 export interface DecodeOptions {
   /** What becomes of the stack of an error. */
   readonly toStack?: (stack: string) => string
-  /** What goes beside the value, by its number: any. Throws for one that is none. Left out: nothing does. */
+  /** Gives what goes beside the value, by its number. Throws for one that is none. Left out: nothing does. */
   readonly toHanded?: ((handed: number) => object) | undefined
 }
 
