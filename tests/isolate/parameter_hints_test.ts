@@ -17,8 +17,21 @@ Deno.test('a parameter has the kind that the source shows, else that of its name
   for (const name of ['from', 'createdDate', 'updated_time']) {
     for (const value of samples('', name)) assert(!Number.isNaN(Date.parse(value)), value)
   }
+  assertEquals(samples('', 'enable')[0], '*')
+  assertEquals(samples('', 'charset')[1], 'windows-1252')
   for (const value of samples('', 'url')) assert(URL.canParse(value, 'https://a'), value)
   assertEquals(samples('', 'name'), new Array(CLIENTS.length + 1).fill('text'))
+})
+
+Deno.test('names of two ends stand for what the imported package works on', () => {
+  const ends = (name: string) => {
+    const source = `import x from '${name}'`
+    const parameters = findParameters(source, new Map(), ['from', 'to', 'steps'])
+    return ['from', 'to', 'steps'].map((name) => sampleParameter(parameters, name, 1, 'text'))
+  }
+  assertEquals(ends('chroma-js'), ['red', 'red', 'text'])
+  assertEquals(ends('npm:iconv-lite@0.7'), ['windows-1252', 'windows-1252', 'text'])
+  assertEquals(ends('npm:chroma-jsx'), ['1987-06-27T09:27:06Z', '1987-06-27T09:27:06Z', 'text'])
 })
 
 Deno.test('values that stand in the source are asked for, by one client each', () => {

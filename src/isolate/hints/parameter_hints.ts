@@ -1,6 +1,6 @@
 /** What a handler's source tells of the values that its query parameters have, for warm-up requests only. */
 import type { Fact } from './facts.ts'
-import { formatOf, sampleFormat, type TextFormat } from './text_formats.ts'
+import { endsFormatOf, formatOf, isEnd, sampleFormat, type TextFormat } from './text_formats.ts'
 import { sampleText, textKindOf } from './text_kinds.ts'
 
 /** What is known of a parameter. */
@@ -36,11 +36,13 @@ interface OpenHint {
 
 /**
  * What the text of a route file tells of its parameters, by name: what it does with the value, else with what is called as it is
- * (`const page = Number(ctx.get.query('p'))`, `Number(page)`). Of those of whom it tells nothing their name does.
+ * (`const page = Number(ctx.get.query('p'))`, `Number(page)`). Of those of whom it tells nothing their name does, and of those among
+ * `names` that are two ends the packages that the file imports.
  */
 export function findParameters(
   source: string,
   facts: ReadonlyMap<string, Fact> = new Map(),
+  names: readonly string[] = [],
 ): ReadonlyMap<string, ParameterHint> {
   const hints = new Map<string, OpenHint>()
   const of = (name: string) => {
@@ -48,6 +50,8 @@ export function findParameters(
     hints.set(name, hint)
     return hint
   }
+  const ends = endsFormatOf(source)
+  if (ends !== undefined) { for (const name of names) if (isEnd(name)) of(name).format = ends }
   for (const [, , name] of source.matchAll(NUMERIC)) of(name!).format = 'number'
   for (const [, , name, single, double, number] of source.matchAll(LITERAL)) {
     const hint = of(name!)

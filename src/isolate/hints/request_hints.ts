@@ -52,9 +52,10 @@ export function findHints(text: string, jsx = false): RequestHints {
   const source = text.slice(0, LONGEST_SOURCE)
   const tokens = toTokens(source, jsx)
   const facts = findFacts(tokens)
+  const query = findQueryNames(tokens)
   return {
-    query: findQueryNames(tokens),
-    parameters: findParameters(source, facts),
+    query,
+    parameters: findParameters(source, facts, query),
     search: tokens.list.some(({ kind, text }) => kind === 'name' && text === 'search'),
     bodies: findBodies(tokens, facts),
     texts: findTextKinds(tokens),

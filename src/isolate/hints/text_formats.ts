@@ -65,6 +65,7 @@ const FORMAT_SAMPLES = {
   ],
   card: ['4111111111111111', '5555555555554444', '378282246310005', '4927687', '4012888888881881'],
   color: ['#927687', 'red', 'rgb(9, 27, 68)', 'hsl(270 50% 60%)', '#776230'],
+  encoding: ['utf-8', 'windows-1252', 'utf-16le', 'shift_jis', 'koi8-r'],
   version: ['9.2.7', '1.2.3-beta.4+warmup', 'v0.9.27', '10.0.0', '7.7.6'],
   range: ['^2.1.0 || >=4.0.0-rc.1 <9', '~9.2', '1.x', '>=1.0.0 <2.0.0 || 5', '*'],
   password: ['warmup927687', 'Warmup-927687!', 'grüße927687', 'abc927687', 'probe77623'],
@@ -77,6 +78,7 @@ const FORMAT_SAMPLES = {
     '92768700deadbeef',
     'probe',
   ],
+  glob: ['*', 'warmup:*,-warmup:b', '**/*.{js,ts}', '[a-z]?*', '!probe*'],
   path: ['/warmup/927687', 'warmup/grüße.txt', '/a/b/../c.html', './warmup.json', '/probe'],
   regexp: ['^warm(up)?$', '[0-9]+-\\d{2}', 'a|b', '(?<n>\\w+)\\s*', 'p.*'],
   cron: ['*/9 * * * *', '0 9 27 6 *', '0 0 * * 1-5', '27 9 * * MON', '5 4 * * *'],
@@ -112,6 +114,7 @@ const NAMES: readonly (readonly [format: TextFormat, name: RegExp])[] = [
   ['iban', /^iban$/i],
   ['card', /^(?:card|creditcard|cardnumber|pan)$/i],
   ['color', /colou?r$/i],
+  ['encoding', /^(?:encoding|charset|enc)$/i],
   ['version', /^versions?$|semver/i],
   ['range', /^range$/i],
   ['password', /password|^(?:pass|pwd|passphrase)$/i],
@@ -119,10 +122,36 @@ const NAMES: readonly (readonly [format: TextFormat, name: RegExp])[] = [
   ['hex', /^(?:hex|hash|digest|bytes|key|nonce|iv)$/i],
   ['token', /^(?:token|jwt|bearer)$/i],
   ['path', /^(?:path|file|filename|pathname)$/i],
+  ['glob', /^(?:enable|globs?|include|exclude|ignore|namespaces?|mask)$/i],
   ['regexp', /^(?:pattern|regexp?)$/i],
   ['cron', /^(?:cron|schedule)$/i],
   ['rrule', /^(?:rrule|rule)$/i],
 ]
+
+/** What packages work on whose parameters are often called by two ends: from one colour to another. */
+const TOPICS: readonly (readonly [format: TextFormat, packages: RegExp])[] = [
+  [
+    'color',
+    /^(?:npm:)?(?:chroma-js|tinycolor2?|culori|colord?|d3-color|color-convert|colorjs\.io|polished)(?:[@/]|$)/,
+  ],
+  [
+    'encoding',
+    /^(?:npm:)?(?:iconv-lite|iconv|encoding|encoding-japanese|legacy-encoding|jschardet)(?:[@/]|$)/,
+  ],
+]
+const ENDS = /^(?:from|to|source|target|start|end|base)$/i
+const IMPORT = /\b(?:from|import|require\()\s*(['"])([\w@/.:-]{1,100})\1/g
+
+/** What the names of two ends stand for in a source, by the packages that it imports; undefined for most sources. */
+export function endsFormatOf(source: string): TextFormat | undefined {
+  const names = Array.from(source.matchAll(IMPORT), ([, , name]) => name!)
+  return TOPICS.find(([, packages]) => names.some((name) => packages.test(name)))?.[0]
+}
+
+/** Whether a name is that of one of two ends. */
+export function isEnd(name: string): boolean {
+  return ENDS.test(name)
+}
 
 /** The format that a name tells; undefined for most. */
 export function formatOf(name: string): TextFormat | undefined {

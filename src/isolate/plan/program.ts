@@ -299,7 +299,7 @@ async function toBundled(
     runtime: kind,
     reach: toReach(route.file, options, reach),
   })
-  const args = guestArguments(options, GUEST_PATH)
+  const args = guestArguments(options, GUEST_PATH, EAGER_FLAGS)
   return { bundle, runtime: await bundleRuntime(kind), args, executable: undefined }
 }
 
@@ -354,17 +354,27 @@ function toTargets({ methods, mount }: IsolatedRoute, first: number): WarmupTarg
 }
 
 /**
- * Arguments for deno: no permission but the named variables and `NODE_ENV`, nothing fetched, nothing read beside the bundle. The core
- * runtime has no way to any of it, and a native program is told nothing.
+ * V8 compiles all functions of a program when it loads, and keeps what it compiled: what no warm-up request called, every request would
+ * parse and compile again.
  */
-export function guestArguments({ env, runtime, memoryMb }: ProgramOptions, bundlePath: string): string[] {
+const EAGER_FLAGS: readonly string[] = ['--no-lazy', '--no-flush-bytecode']
+
+/**
+ * Arguments for deno: no permission but the named variables and `NODE_ENV`, nothing fetched, nothing read beside the bundle. `flags`: more
+ * of V8's. The core runtime has no way to any of it, and a native program is told nothing.
+ */
+export function guestArguments(
+  { env, runtime, memoryMb }: ProgramOptions,
+  bundlePath: string,
+  flags: readonly string[] = [],
+): string[] {
   if (runtime === 'native') return []
   if (runtime === 'core') return [SURFACE_PATH, bundlePath]
   return [
     ...DENO_ARGUMENTS,
     // V8 collects all of its heap when that is as large as the memory of a request: a warm-up whose garbage is less never does, and
     // no request does so again and again because its snapshot was near a smaller limit. Such a collection also drops optimised code.
-    `--v8-flags=${[...V8_FLAGS, `--initial-old-space-size=${memoryMb}`].join()}`,
+    `--v8-flags=${[...V8_FLAGS, ...flags, `--initial-old-space-size=${memoryMb}`].join()}`,
     `--allow-env=${[...new Set([...env, ...Object.keys(GIVEN_ENVIRONMENT)])].sort().join(',')}`,
     // Everything else is as if it were not there: packages look for variables and files, and do without.
     '--ignore-env',
