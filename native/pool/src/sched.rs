@@ -6,6 +6,7 @@ pub(crate) mod slice;
 use std::fmt::Debug;
 use std::sync::OnceLock;
 
+use mayfly_vmm::thread_cpu_ns;
 use slice::TimeSlice;
 
 /// Told where a thread that runs machines may do something for other threads. Does nothing by default.
@@ -91,6 +92,34 @@ pub fn choose_scheduling(parts: Scheduling) -> bool {
     CHOSEN.set(scheduler).is_ok()
 }
 
+/// Short pieces of work, one after the other: none of them is stopped for its deadlines, where a long one pauses.
+#[derive(Debug)]
+pub(crate) struct Pieces {
+    /// The thread's CPU time at the last pause.
+    since: u64,
+}
+
+/// CPU time of pieces between two pauses, as of a request that computes.
+const PIECES_NS: u64 = 2_000_000;
+
+impl Pieces {
+    /// The calling thread's, from now on.
+    pub fn begin() -> Pieces {
+        Pieces {
+            since: thread_cpu_ns(),
+        }
+    }
+
+    /// A piece of the calling thread is over; pauses where it and those before took long.
+    pub fn end_piece(&mut self, scheduler: &dyn Scheduler) {
+        let now = thread_cpu_ns();
+        if now.saturating_sub(self.since) >= PIECES_NS {
+            scheduler.pause();
+            self.since = now;
+        }
+    }
+}
+
 /// What was chosen, or all of it.
 pub(crate) fn scheduler() -> &'static dyn Scheduler {
     CHOSEN.get().copied().unwrap_or(&Scheduling::ALL)
@@ -112,6 +141,32 @@ mod tests {
             scheduler().check(&mut slice),
             Scheduling::ALL.check(&mut TimeSlice::default())
         );
+    }
+
+    #[test]
+    fn short_pieces_pause_once_they_took_long_together() {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let compute = |ns: u64| {
+                    let end = thread_cpu_ns() + ns;
+                    while thread_cpu_ns() < end {}
+                };
+                let sleeps = || mayfly_vmm::thread_sleeps();
+                let mut pieces = Pieces::begin();
+                let before = sleeps();
+                for _ in 0..5 {
+                    compute(PIECES_NS / 10);
+                    pieces.end_piece(&Scheduling::ALL);
+                }
+                assert_eq!(sleeps(), before, "it sleeps too soon");
+                for _ in 0..50 {
+                    compute(PIECES_NS / 10);
+                    pieces.end_piece(&Scheduling::ALL);
+                }
+                let slept = sleeps() - before;
+                assert!((4..=30).contains(&slept), "{slept} sleeps");
+            });
+        });
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::confined::{Listed, ResourceLists, confine_vm_thread, on_vm_thread};
 use crate::program::guest::Guest;
 use crate::program::running::{Running, guest_limits};
 use crate::program::{BootReport, Load, Loading, Program, Warmup, begin_request, to_request};
+use crate::sched::{Pieces, scheduler};
 use crate::spec::mount::mount_all;
 use crate::spec::{BootError, Limits, Spec};
 use crate::wait::deadlines::Deadlines;
@@ -109,6 +110,8 @@ pub(crate) struct Booting {
     pub(super) clock: ClockSource,
     begin: u64,
     pub(super) deadline: u64,
+    /// Requests of the warm-up: whoever wakes up meanwhile must not wait for a whole slice of this thread.
+    pieces: Pieces,
 }
 
 impl Booting {
@@ -126,6 +129,7 @@ impl Booting {
             clock,
             begin,
             deadline: begin.saturating_add(limits.boot_ns),
+            pieces: Pieces::begin(),
         })
     }
 
@@ -217,6 +221,7 @@ impl Booting {
     fn ask(&mut self, frame: Vec<u8>, timeout_ns: u64) -> Result<Vec<u8>, BootError> {
         let action = begin_request(&mut self.running, self.clock, frame, true)?;
         let answer = self.run_to_idle(action, timeout_ns)?;
+        self.pieces.end_piece(scheduler());
         answer.ok_or_else(|| self.ended("waits again without an answer"))
     }
 
