@@ -1,6 +1,7 @@
 /** The isolates of `deno serve --parallel` share their machines, and each program once. */
 import { assert, assertEquals } from '@std/assert'
 import { fromFileUrl } from '@std/path'
+import { measureMemory } from '../../benchmark/programs/memory.ts'
 import { testIsolated } from '../isolated/fixture.ts'
 
 const ISOLATES = 2
@@ -63,16 +64,19 @@ function threads(pid: number, name: string): number {
   ).length
 }
 
-testIsolated('isolates of one process share one pool, and each program once', async () => {
+/** Runs with a server of two isolates, which answers. */
+async function withServer(
+  name: string,
+  env: Readonly<Record<string, string>>,
+  run: (url: string, pid: number) => Promise<void>,
+): Promise<void> {
   const listener = Deno.listen({ hostname: '127.0.0.1', port: 0 })
   const { port } = listener.addr
   listener.close()
-  const file = fromFileUrl(new URL('./servers/parallel.ts', import.meta.url))
-  const folder = await Deno.makeTempDir()
-  const go = `${folder}/go`
+  const file = fromFileUrl(new URL(`./servers/${name}`, import.meta.url))
   const server = new Deno.Command(Deno.execPath(), {
     args: ['serve', '--parallel', '-A', '--no-check', '--host', '127.0.0.1', '--port', `${port}`, file],
-    env: { DENO_JOBS: `${ISOLATES}`, GO: go },
+    env: { DENO_JOBS: `${ISOLATES}`, ...env },
     stdin: 'null',
     stdout: 'null',
     stderr: 'inherit',
@@ -88,19 +92,65 @@ testIsolated('isolates of one process share one pool, and each program once', as
       assert(performance.now() < end, 'the server does not come up')
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
-    const answers = await askUntil(url, (answers) => {
-      const warm = new Set(answers.filter(({ warm }) => warm).map(({ isolate }) => isolate))
-      return warm.size === ISOLATES
-    })
-    // Before its snapshot each call begins anew; in it, all go on from what its warm-up left.
-    const last = await askUntil(url, (all) => new Set(all.map(({ isolate }) => isolate)).size === ISOLATES)
-    assertEquals(answers[0]!.value, 2)
-    assertEquals(new Set(last.map(({ value, loaded }) => `${value} ${loaded}`)).size, 1, Deno.inspect(last))
-    await assertParkedOnce(`${url}wait`, go)
-    assertEquals([threads(server.pid, 'mayfly-vm'), threads(server.pid, 'mayfly-pool')], [2, 1])
+    await run(url, server.pid)
   } finally {
     server.kill('SIGKILL')
     await server.status
+  }
+}
+
+testIsolated('isolates of one process share one pool, and each program once', async () => {
+  const folder = await Deno.makeTempDir()
+  const go = `${folder}/go`
+  try {
+    await withServer('parallel.ts', { GO: go }, async (url, pid) => {
+      const answers = await askUntil(url, (answers) => {
+        const warm = new Set(answers.filter(({ warm }) => warm).map(({ isolate }) => isolate))
+        return warm.size === ISOLATES
+      })
+      // Before its snapshot each call begins anew; in it, all go on from what its warm-up left.
+      const last = await askUntil(url, (all) => new Set(all.map(({ isolate }) => isolate)).size === ISOLATES)
+      assertEquals(answers[0]!.value, 2)
+      assertEquals(new Set(last.map(({ value, loaded }) => `${value} ${loaded}`)).size, 1, Deno.inspect(last))
+      await assertParkedOnce(`${url}wait`, go)
+      assertEquals([threads(pid, 'mayfly-vm'), threads(pid, 'mayfly-pool')], [2, 1])
+    })
+  } finally {
     await Deno.remove(folder, { recursive: true })
   }
+})
+
+testIsolated('isolates of one process share one budget of memory', () => {
+  const [budget, program, count] = [96, 8, 10]
+  const env = { BUDGET_MB: `${budget}`, PROGRAM_BYTES: `${program << 20}` }
+  return withServer('budget.ts', env, async (url, pid) => {
+    const askOne = async (path: string) => {
+      using client = Deno.createHttpClient({})
+      return await (await fetch(url + path, { client })).json() as { isolate: string; done: boolean }
+    }
+    const isolates = new Set<string>()
+    for (const end = performance.now() + LONG_MS; isolates.size < ISOLATES;) {
+      assert(performance.now() < end, 'one isolate has all connections')
+      isolates.add((await askOne('who')).isolate)
+    }
+    const fill = async (isolate: string, count: number) => {
+      for (;;) if ((await askOne(`fill?isolate=${isolate}&count=${count}`)).done) break
+      return (await measureMemory(pid)).snapshotBytes / 2 ** 20
+    }
+    const [first, second] = isolates
+    const alone = await fill(first!, count)
+    // All of them do not fit; one isolate alone has the whole budget.
+    assert(alone > budget / 2 && alone <= budget, `${alone} MiB of one isolate`)
+    await fill(second!, count)
+    // The first one learns now and then that it has half of it.
+    let both = Infinity
+    for (const end = performance.now() + LONG_MS; both > budget && performance.now() < end;) {
+      both = (await measureMemory(pid)).snapshotBytes / 2 ** 20
+      await new Promise((resolve) => setTimeout(resolve, 200))
+    }
+    assert(both > budget / 2 && both <= budget, `${both} MiB of both, ${alone} of one`)
+    // What was dropped answers again, and stays within.
+    const last = await fill(first!, 1)
+    assert(last <= budget, `${last} MiB of both`)
+  })
 })

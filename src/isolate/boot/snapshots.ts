@@ -16,6 +16,7 @@ import { Bases, type HeldBase } from './base.ts'
 import { Background } from './background.ts'
 import { bootCold, bootWarm } from './boot.ts'
 import { openCore } from './core_files.ts'
+import { lookForIdle } from '../ffi/idle_machines.ts'
 import { ClosedError, QueueFullError } from '../machines/errors.ts'
 import type { NativeLibrary } from '../ffi/library.ts'
 import type { NativePool } from '../ffi/native_pool.ts'
@@ -109,6 +110,7 @@ export class Snapshots {
   #waiting = 0
   /** Warm-ups of programs that serve, and looks for what warm-ups left. */
   readonly #background = new Background<SnapshotProgram>((a, b) => b.used - a.used)
+  #endLooks: () => void = () => {}
   /** Ends with the loads before; one runs at a time, as requests of other programs need the cores. */
   #line: Promise<unknown> = Promise.resolve()
 
@@ -119,6 +121,8 @@ export class Snapshots {
     this.#pool = pool
     this.#options = options
     this.#bases = new Bases(library, () => openCore(options), key)
+    // Its part of the budget is smaller once another isolate shares the pool.
+    if (options.memoryBudgetMb !== undefined) this.#endLooks = lookForIdle(() => this.#fit(null))
   }
 
   /** As `Machines.whileStarting`. */
@@ -301,6 +305,7 @@ export class Snapshots {
 
   /** Refuses further requests, closes the pool after those under way, and ends all programs. */
   async close(): Promise<void> {
+    this.#endLooks()
     for (const program of this.#programs) program.retired = true
     this.#closing.abort()
     await this.#line
@@ -337,6 +342,11 @@ export class Snapshots {
   /** Readies a snapshot, and drops others until all fit. */
   #keep(program: SnapshotProgram): void {
     if (program.asked) this.#pool.prepare(program.native!)
+    this.#fit(program)
+  }
+
+  /** Drops programs until all fit, `kept` excepted. */
+  #fit(kept: SnapshotProgram | null): void {
     const { memoryBudgetMb } = this.#options
     if (memoryBudgetMb === undefined) return
     const held = [...this.#programs].filter(({ native }) => native !== null)
@@ -346,7 +356,7 @@ export class Snapshots {
     let bytes = this.#bases.bytes / isolates + held.reduce((sum, each) => sum + this.#bytesOf(each), 0)
     for (const each of held.toSorted((a, b) => a.used - b.used)) {
       if (bytes <= budget) break
-      if (each === program) continue
+      if (each === kept) continue
       bytes -= this.#bytesOf(each)
       this.#drop(each)
     }
