@@ -8,7 +8,14 @@ export type { SandboxOptions } from './options.ts'
 export type { SandboxLimits } from './limits.ts'
 export type { ModuleSource, SandboxCode, SandboxOutbound } from './code.ts'
 export type { SandboxLoader } from './programs.ts'
-export type { CallOptions, Entrypoint, EntrypointOptions, RunReport, SandboxWorker } from './worker.ts'
+export type {
+  CallOptions,
+  Entrypoint,
+  EntrypointOptions,
+  EntrypointStub,
+  RunReport,
+  SandboxWorker,
+} from './worker.ts'
 export {
   CallsError,
   CrashError,

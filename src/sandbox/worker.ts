@@ -65,6 +65,25 @@ export class Entrypoint {
   }
 }
 
+/** An entry point whose methods are called by their names, `fetch` and `call` excepted, which are its own: `stub.total(items)`. */
+export type EntrypointStub = Entrypoint & {
+  readonly [method: string]: (...args: readonly unknown[]) => Promise<unknown>
+}
+
+/** A stub; a promise that resolves to it does not take it for another promise. */
+function toStub(entrypoint: Entrypoint): EntrypointStub {
+  return new Proxy(entrypoint, {
+    get(target, name) {
+      if (name === 'fetch') return target.fetch.bind(target)
+      if (name === 'call') return target.call.bind(target)
+      if (typeof name === 'symbol' || name === 'then' || name in target) {
+        return Reflect.get(target, name, target)
+      }
+      return (...args: readonly unknown[]) => target.call(name, ...args)
+    },
+  }) as EntrypointStub
+}
+
 /** A program. Each call runs in a machine that is reset afterwards, so nothing of one is there in the next. */
 export class SandboxWorker {
   readonly #asks: Asks
@@ -93,9 +112,9 @@ export class SandboxWorker {
     return new Entrypoint(this.#asks, checkName(name), options)
   }
 
-  /** {@linkcode entrypoint}, by the name that Workers have for it. */
-  getEntrypoint(name?: string | null, options: EntrypointOptions = {}): Entrypoint {
-    return this.entrypoint(name ?? undefined, options)
+  /** {@linkcode entrypoint} as Workers have it: its methods are called by their names. */
+  getEntrypoint(name?: string | null, options: EntrypointOptions = {}): EntrypointStub {
+    return toStub(this.entrypoint(name ?? undefined, options))
   }
 
   /** Loads the newest version in a machine, and resolves when it serves; rejects with why it does not. */

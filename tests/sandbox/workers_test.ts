@@ -1,5 +1,5 @@
 /** Programs as people write them for Dynamic Workers, with nothing changed but where the loader comes from. */
-import { assert, assertEquals } from '@std/assert'
+import { assert, assertEquals, assertRejects } from '@std/assert'
 import type { SandboxCode } from '@mayfly/mayfly/sandbox'
 import { inEachSandbox } from './fixture.ts'
 
@@ -85,7 +85,7 @@ inEachSandbox({}, ({ test, sandbox }) => {
       return [...by].map(([city, own]) => ({ city, mean: own.reduce((sum, { price }) => sum + price, 0) / own.length }))
     }`)
     const rows = [{ city: 'Ulm', price: 2 }, { city: 'Bonn', price: 5 }, { city: 'Ulm', price: 4 }]
-    assertEquals(await sandbox().load(code).call('run', { rows }), [{ city: 'Ulm', mean: 3 }, {
+    assertEquals(await sandbox().load(code).getEntrypoint().run({ rows }), [{ city: 'Ulm', mean: 3 }, {
       city: 'Bonn',
       mean: 5,
     }])
@@ -104,7 +104,11 @@ inEachSandbox({}, ({ test, sandbox }) => {
     )
     const reports = sandbox().load(code).getEntrypoint('Reports', { props: { user: 'ann', factor: 2 } })
     assertEquals(await (await reports.fetch('http://x/')).json(), { user: 'ann', region: 'eu' })
+    assertEquals(await reports.total([1, 2, 3]), 12)
     assertEquals(await reports.call('total', [1, 2, 3]), 12)
+    // Awaited, it is no promise; and what there is not says so.
+    assertEquals(await (await Promise.resolve(reports)).total([4]), 8)
+    await assertRejects(() => reports.missing(1), Error, 'missing')
   })
 
   test('several modules: JavaScript, JSON, text, bytes, folders', async () => {
@@ -154,7 +158,8 @@ inEachSandbox({}, ({ test, sandbox }) => {
           export const rules: readonly Rule[] = [{ field: 'age', test: (value) => Number.isInteger(value) }, { field: 'name', test: (value): value is string => typeof value === 'string' }]`,
       },
     })
-    assertEquals(await sandbox().load(code).call('check', { age: 1.5, name: 'ann' }), ['age'])
+    const plugin = sandbox().load(code).getEntrypoint()
+    assertEquals(await plugin.check({ age: 1.5, name: 'ann' }), ['age'])
   })
 
   test('a response says nothing of its times unless that is asked for', async () => {
