@@ -1,6 +1,6 @@
 /**
  * An attacker of the neighbours' measurement, in a process of its own: each connection asks for one thing after another, whatever
- * the answer is. Its own work is little, as the cores are shared with all others. Arguments: origin, path, connections. Writes a
+ * the answer is. Its own work is little, as the cores are shared with all others. Arguments: origin, path, connections, and a host other than the origin's. Writes a
  * line when each connection has an answer; asks until its standard input ends, then writes how many answers there were.
  */
 
@@ -13,9 +13,10 @@ export async function attack(
   connections: number,
   signal: AbortSignal,
   onReady: () => void,
+  host = origin.host,
 ): Promise<number> {
   const request = new TextEncoder().encode(
-    `GET ${path} HTTP/1.1\r\nHost: ${origin.host}\r\nAccept: application/problem+json\r\n\r\n`,
+    `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAccept: application/problem+json\r\n\r\n`,
   )
   let answers = 0
   let unready = connections
@@ -62,7 +63,7 @@ function measure(text: string): number {
 }
 
 if (import.meta.main) {
-  const [origin, path, connections] = Deno.args
+  const [origin, path, connections, host] = Deno.args
   const over = new AbortController()
   const attacking = attack(
     new URL(origin),
@@ -70,6 +71,7 @@ if (import.meta.main) {
     Number(connections),
     over.signal,
     () => console.log('ready'),
+    host,
   )
   await Deno.stdin.read(new Uint8Array(1))
   over.abort()

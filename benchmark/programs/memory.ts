@@ -1,13 +1,13 @@
-/** What this process and its machines take, by the kernel's books (proc_pid_status(5), proc_meminfo(5), proc_pid_fd(5)). */
+/** What a process and its machines take, by the kernel's books (proc_pid_status(5), proc_meminfo(5), proc_pid_fd(5)). */
 
-/** What all programs of a run may take, the memory of this process included. */
+/** What all programs of a run may take, the memory of their process included. */
 export const LIMIT_BYTES = 2.5 * (1 << 30)
 /** Growth from the second point to the last that counts as none: allocators breathe. */
 export const BREATH_BYTES = 48 << 20
 
 /** Memory in bytes. */
 export interface ProgramsMemory {
-  /** Everything: this process's own pages and page tables, the snapshots, KVM's tables. */
+  /** Everything: the process's own pages and page tables, the snapshots, KVM's tables. */
   readonly bytes: number
   /** Of it, the snapshots' files: bases and what programs differ in. */
   readonly snapshotBytes: number
@@ -15,13 +15,13 @@ export interface ProgramsMemory {
   readonly availableBytes: number
 }
 
-/** Reads the books; a line that this kernel does not have counts 0. */
-export async function measureMemory(): Promise<ProgramsMemory> {
+/** Reads the books of a process; a line that this kernel does not have counts 0. */
+export async function measureMemory(pid: number | 'self' = 'self'): Promise<ProgramsMemory> {
   const [status, system] = await Promise.all([
-    Deno.readTextFile('/proc/self/status'),
+    Deno.readTextFile(`/proc/${pid}/status`),
     Deno.readTextFile('/proc/meminfo'),
   ])
-  const snapshotBytes = await snapshotMemory()
+  const snapshotBytes = await snapshotMemory(pid)
   return {
     bytes: line(status, 'RssAnon') + line(status, 'VmPTE') + line(system, 'SecPageTables') + snapshotBytes,
     snapshotBytes,
@@ -41,11 +41,11 @@ export function judgeMemory(
   }
 }
 
-/** Pages of all memory files that this process has open. */
-async function snapshotMemory(): Promise<number> {
+/** Pages of all memory files that the process has open. */
+async function snapshotMemory(pid: number | 'self'): Promise<number> {
   const files = new Map<number, number>()
-  for await (const { name } of Deno.readDir('/proc/self/fd')) {
-    const path = `/proc/self/fd/${name}`
+  for await (const { name } of Deno.readDir(`/proc/${pid}/fd`)) {
+    const path = `/proc/${pid}/fd/${name}`
     try {
       if (!(await Deno.readLink(path)).startsWith('/memfd:')) continue
       const { ino, blocks } = await Deno.stat(path)

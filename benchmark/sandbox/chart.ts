@@ -8,7 +8,10 @@ import type { SandboxReport } from './results.ts'
 const BAR = 18
 const STEP = 26
 const TOP = 100
-const KINDS = { mayfly: 'mayfly', workerd: 'peer', deno: 'plain' } as const satisfies Record<Host, string>
+const KINDS = { mayfly: 'mayfly', workerd: 'peer', node: 'peer', deno: 'plain' } as const satisfies Record<
+  Host,
+  string
+>
 
 /** A bar for each way over HTTP, with as many connections as there were at most; beside it the p50 of one connection. */
 export function drawSandbox(report: SandboxReport): string {

@@ -2,7 +2,7 @@
 import type { IsolateRuntime } from '@mayfly/mayfly'
 
 /** Whose a way is. */
-export type Host = 'mayfly' | 'workerd' | 'deno'
+export type Host = 'mayfly' | 'workerd' | 'node' | 'deno'
 
 /** How a way is asked: over HTTP, as all are, or by a call inside its own process. */
 export type Through = 'http' | 'call'
@@ -32,6 +32,7 @@ export const SANDBOX_WAYS: readonly SandboxWay[] = [
   way('workerd-load', 'workerd load()', 'workerd', false),
   way('workerd-get-new', 'workerd get(), fresh name', 'workerd', false),
   way('workerd-get-warm', 'workerd get(), warm', 'workerd', true),
+  way('isolated-vm', 'isolated-vm, fresh isolate', 'node', false),
   way('worker', 'fresh Deno Worker', 'deno', false),
   way('process', 'fresh deno process', 'deno', false),
 ]

@@ -24,10 +24,12 @@ export function toSandboxPage(report: SandboxReport): string {
 }
 
 /** How it was measured, a line. */
-export function describeSandbox({ seconds, rounds, workerd }: SandboxReport): string {
+export function describeSandbox({ seconds, rounds, peers, loadAverage }: SandboxReport): string {
   return `runs of ${seconds} s, medians of ${rounds} round${
     rounds === 1 ? '' : 's'
-  }, load generator on the same machine; ${workerd ?? 'no workerd'}`
+  }, load generator on the same machine, load average ${loadAverage.toFixed(1)}; ${
+    peers.length === 0 ? 'no peers' : peers.join('; ')
+  }`
 }
 
 /** Microseconds as they are read best. */

@@ -10,10 +10,20 @@ import { buildLibrary } from '../../src/isolate/ffi/build/build.ts'
 import { buildCoreGuest } from '../../src/isolate/ffi/build/core_build.ts'
 import { describeMachine } from '../machine.ts'
 import { readRunFlags } from '../run_flags.ts'
+import { median } from '../statistics.ts'
 import { fileOf, type RunningServer, startCommand } from '../server.ts'
 import { drawSandbox } from './chart.ts'
 import type { LoadResult } from './load.ts'
-import { CONNECTIONS, findWay, SANDBOX_WAYS, type SandboxWay, type Through, throughs } from './plan.ts'
+import { findIsolatedVm, startIsolatedVm } from './isolated_vm.ts'
+import {
+  CONNECTIONS,
+  findWay,
+  type Host,
+  SANDBOX_WAYS,
+  type SandboxWay,
+  type Through,
+  throughs,
+} from './plan.ts'
 import { formatSandbox, formatTime, toSandboxPage } from './report.ts'
 import {
   type PromotionRun,
@@ -25,7 +35,7 @@ import {
 } from './results.ts'
 import type { PromotionTurn } from './promotion.ts'
 import type { VmTurn } from './vm.ts'
-import { findWorkerd, startWorkerd, type Workerd } from './workerd.ts'
+import { findWorkerd, startWorkerd } from './workerd.ts'
 
 const LOAD = 'sandbox/load.ts'
 const RESULTS = new URL('../results/', import.meta.url)
@@ -37,6 +47,25 @@ const VM_TURNS = ['5', '300'] as const
 const PROMOTIONS = '3'
 /** Longest run, its start included. */
 const CHILD_MS = 300_000
+
+/** A server of others. */
+interface Peer {
+  /** As it says itself: `workerd 2026-11-17`. */
+  readonly version: string
+  start(): Promise<RunningServer>
+}
+
+/** By whose ways need them. */
+const PEERS: { readonly [host in Host]?: () => Promise<Peer> } = {
+  async workerd() {
+    const found = await findWorkerd()
+    return { version: found.version, start: () => startWorkerd(found) }
+  },
+  async node() {
+    const found = await findIsolatedVm()
+    return { version: found.version, start: () => startIsolatedVm(found) }
+  },
+}
 
 /** What is run. */
 export interface SandboxSettings {
@@ -53,26 +82,28 @@ export function toSandboxSettings(args: readonly string[]): SandboxSettings {
   return { whole, rounds, seconds: length, ways: only?.map(findWay) ?? SANDBOX_WAYS }
 }
 
-/** Measures, prints and writes. Resolves to whether everything was measured but what needs workerd where there is none. */
+/** Measures, prints and writes. Resolves to whether everything was measured but what needs a peer that is not to be had. */
 export async function main(args: readonly string[]): Promise<boolean> {
   const settings = toSandboxSettings(args)
   const { whole, rounds, seconds } = settings
   const skipped: string[] = []
   const failures: string[] = []
-  const workerd = await attempt('workerd', findWorkerd, skipped)
-  const ways = settings.ways.filter(({ host }) => host !== 'workerd' || workerd !== undefined)
+  const peers = await findPeers(settings.ways, skipped)
+  const ways = settings.ways.filter(({ host }) => !Object.hasOwn(PEERS, host) || peers.has(host))
   await buildNative(ways, failures)
   const runs: SandboxRun[] = []
   const vmRuns: VmRun[] = []
   const promotionRuns: PromotionRun[] = []
+  const loads: number[] = []
   for (let round = 0; round < rounds; round++) {
     for (const way of ways.map((_, i) => ways[(i + round) % ways.length])) {
       for (const connections of CONNECTIONS) {
         for (const through of throughs(way)) {
           const label = `${way.name}, ${through}, ${connections} at once`
+          loads.push(Deno.loadavg()[0])
           const found = await attempt(
             label,
-            () => measure(way, through, connections, seconds, workerd),
+            () => measure(way, through, connections, seconds, peers.get(way.host)),
             failures,
           )
           if (found === undefined) continue
@@ -95,7 +126,8 @@ export async function main(args: readonly string[]): Promise<boolean> {
     machine: describeMachine(),
     date: new Date().toISOString(),
     command: ['deno task bench --sandbox', ...args].join(' '),
-    workerd: workerd?.version,
+    loadAverage: median(loads) ?? Deno.loadavg()[0],
+    peers: [...peers.values()].map(({ version }) => version),
     seconds,
     rounds,
     rows: toSandboxRows(ways, runs),
@@ -110,6 +142,20 @@ export async function main(args: readonly string[]): Promise<boolean> {
   return failures.length === 0
 }
 
+/** Finds those that some way needs. */
+async function findPeers(
+  ways: readonly SandboxWay[],
+  skipped: string[],
+): Promise<ReadonlyMap<Host, Peer>> {
+  const peers = new Map<Host, Peer>()
+  for (const [host, find] of Object.entries(PEERS) as [Host, () => Promise<Peer>][]) {
+    if (!ways.some((way) => way.host === host)) continue
+    const peer = await attempt(host, find, skipped)
+    if (peer !== undefined) peers.set(host, peer)
+  }
+  return peers
+}
+
 /** All that is native, so that nothing that is timed waits for a compiler. */
 async function buildNative(ways: readonly SandboxWay[], failures: string[]): Promise<void> {
   if (ways.some(({ host }) => host === 'mayfly')) await attempt('native library', buildLibrary, failures)
@@ -122,11 +168,11 @@ async function measure(
   through: Through,
   connections: number,
   seconds: number,
-  workerd: Workerd | undefined,
+  peer: Peer | undefined,
 ): Promise<LoadResult> {
   const args = [way.id, `${connections}`, `${seconds}`]
   if (through === 'call') return await runChild<LoadResult>(LOAD, args)
-  const server = await start(way, workerd)
+  const server = await start(way, peer)
   try {
     return await runChild<LoadResult>(LOAD, [...args, server.origin, `${server.pid}`])
   } finally {
@@ -134,8 +180,8 @@ async function measure(
   }
 }
 
-async function start(way: SandboxWay, workerd: Workerd | undefined): Promise<RunningServer> {
-  if (way.host === 'workerd') return await startWorkerd(workerd!)
+async function start(way: SandboxWay, peer: Peer | undefined): Promise<RunningServer> {
+  if (peer !== undefined) return await peer.start()
   return await startCommand((port) => ({
     name: way.name,
     command: Deno.execPath(),

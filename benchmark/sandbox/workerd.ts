@@ -1,6 +1,7 @@
 /** workerd, of an npm package that nothing but this benchmark needs. */
-import { basename, fromFileUrl } from '@std/path'
+import { fromFileUrl } from '@std/path'
 import { type RunningServer, startCommand } from '../server.ts'
+import { output } from './output.ts'
 
 const FOLDER = fromFileUrl(new URL('./workerd/', import.meta.url))
 
@@ -13,12 +14,12 @@ export interface Workerd {
 
 /** Gets the package of `workerd/deno.lock` if need be. Rejects where it cannot be had, or does not run. */
 export async function findWorkerd(): Promise<Workerd> {
-  await output(Deno.execPath(), ['install', '--quiet', '--frozen'])
+  await output(FOLDER, Deno.execPath(), ['install', '--quiet', '--frozen'])
   const config = ['--config', `${FOLDER}deno.json`, '--frozen']
   const path = fromFileUrl(
-    await output(Deno.execPath(), ['run', '--no-prompt', ...config, `${FOLDER}find.ts`]),
+    await output(FOLDER, Deno.execPath(), ['run', '--no-prompt', ...config, `${FOLDER}find.ts`]),
   )
-  return { path, version: await output(path, ['--version']) }
+  return { path, version: await output(FOLDER, path, ['--version']) }
 }
 
 /** Starts it with its worker loader. */
@@ -33,18 +34,4 @@ export async function startWorkerd({ path, version }: Workerd): Promise<RunningS
       `${FOLDER}config.capnp`,
     ],
   }))
-}
-
-/** What a command prints. Rejects when it fails, with its words. */
-async function output(command: string, args: readonly string[]): Promise<string> {
-  const { success, stdout, stderr } = await new Deno.Command(command, {
-    args: [...args],
-    cwd: FOLDER,
-    stdin: 'null',
-    env: { NO_COLOR: '1' },
-  }).output()
-  const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trim()
-  if (success) return text(stdout)
-  const error = /^error: .*$/m.exec(text(stderr))?.[0] ?? text(stderr)
-  throw new Error(`Cannot run ${basename(command)} ${args[0]}: ${error}`)
 }

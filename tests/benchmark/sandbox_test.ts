@@ -60,7 +60,8 @@ const REPORT: SandboxReport = {
   machine: { cpu: 'a CPU', cores: 2, memoryGiB: 4, system: 'linux', deno: '2', v8: '15' },
   date: '2026-01-02T03:04:05Z',
   command: 'deno task bench --sandbox',
-  workerd: 'workerd 2026-01-01',
+  peers: ['workerd 2026-01-01', 'isolated-vm 1.2.3, Node v24'],
+  loadAverage: 1.5,
   seconds: 1,
   rounds: 3,
   rows: toSandboxRows(SANDBOX_WAYS, RUNS),
@@ -135,10 +136,7 @@ Deno.test('the figures are reached or missed, or were not measured', () => {
     0.1,
     undefined,
     20,
-    undefined,
-    undefined,
-    undefined,
-    undefined,
+    ...Array(6).fill(undefined),
   ])
   assertEquals(verdicts(RUNS), [true, undefined, true])
   assertEquals(verdicts([...RUNS, run('run', 3, 900), run(BASELINE, 3, 5000)]), [false, undefined, true])
@@ -156,11 +154,15 @@ Deno.test('VM times are compared within each turn', () => {
 })
 
 Deno.test('a promotion delays the longest call by so much, and fails none', () => {
-  const side = (most: number) => ({ p50: 1, p99: 2, most, calls: 100 })
-  const promotions = (delays: number[], failures = 0) => {
+  const side = (most: number) => ({ p50: 1, p99: 2, most, cpuMost: 1 + most / 2, calls: 100 })
+  const figures = (delays: number[], failures = 0) => {
     const turns = delays.map((delay) => ({ quiet: side(3), promoting: side(3 + delay), bootMs: 9, failures }))
-    return toSandboxFigures([], [], [{ runtime: 'core', turns }]).at(-1)!
+    return toSandboxFigures([], [], [{ runtime: 'core', turns }])
   }
+  const promotions = (delays: number[], failures = 0) => figures(delays, failures).at(-1)!
+  // By the clock, and of the host's own time.
+  assertEquals(figures([9, 5, 1]).slice(-2).map(({ seen }) => seen), [2.5, 5])
+  assertEquals(figures([12, 12, 1]).slice(-2).map(({ reached }) => reached), [false, false])
   assertEquals([promotions([9, 5, 1]).seen, promotions([9, 5, 1]).reached], [5, true])
   assertEquals([promotions([9, 6, 1]).reached, promotions([1], 1).reached], [false, false])
 })
@@ -174,7 +176,7 @@ Deno.test('a run with a failed request, or none at all, reaches nothing', () => 
 
 Deno.test('the page shows every row, what must hold, and what was not measured', () => {
   const page = toSandboxPage(REPORT)
-  assertStringIncludes(page, 'workerd 2026-01-01')
+  assertStringIncludes(page, 'load average 1.5; workerd 2026-01-01; isolated-vm 1.2.3, Node v24.')
   assertStringIncludes(page, 'Not measured: fresh deno process: it failed')
   const lines = page.split('\n').map((line) => line.replaceAll(/ +/g, ' '))
   assert(lines.includes('| run | HTTP | 1 | 1,000 | 1.00 ms | 3.00 ms | 64 MiB | 100 | 0.100 | 10.0 |'), page)
