@@ -8,6 +8,7 @@
  * - `--match`, `--template`, `--reload`: the benchmarks of those rooms instead
  * - `--packages`: npm packages isolated and plain instead, with flags of its own (packages/run.ts)
  * - `--reach`: what it costs a program to ask the host (reach/run.ts)
+ * - `--serve`: unmodified servers behind `mayfly serve`, with flags of its own (serve/run.ts)
  * - `--sandbox`: code that arrives at runtime instead, with flags of its own (sandbox/run.ts)
  * - `--isolated`: isolated handlers instead, with flags of its own (isolated/run.ts)
  */
@@ -173,6 +174,9 @@ if (import.meta.main) {
   } else if (Deno.args.includes('--reach')) {
     const { main } = await import('./reach/run.ts')
     if (!await main(Deno.args)) Deno.exitCode = 1
+  } else if (Deno.args.includes('--serve')) {
+    const { main } = await import('./serve/run.ts')
+    await main(Deno.args.filter((argument) => argument !== '--serve'))
   } else if (Deno.args.includes('--sandbox')) {
     const { main } = await import('./sandbox/run.ts')
     if (!await main(Deno.args.filter((argument) => argument !== '--sandbox'))) Deno.exitCode = 1
