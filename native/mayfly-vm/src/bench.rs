@@ -59,8 +59,6 @@ pub enum Part {
     Slices,
     /// A short sleep now and then of a thread that computes.
     ShortSleeps,
-    /// A thread that computes is a batch job.
-    Batch,
 }
 
 impl Options {
@@ -71,7 +69,6 @@ impl Options {
         Scheduling {
             slices: parts.contains(&Part::Slices),
             short_sleeps: parts.contains(&Part::ShortSleeps),
-            batch: parts.contains(&Part::Batch),
         }
     }
 }
@@ -139,12 +136,12 @@ mod tests {
     fn parts_of_the_scheduling_are_chosen_by_name() {
         assert_eq!(parse("").unwrap().scheduling(), Scheduling::ALL);
         assert_eq!(parse("--scheduling none").unwrap().scheduling(), Scheduling::NONE);
-        let two = parse("--scheduling slices,batch").unwrap().scheduling();
+        let slices = parse("--scheduling slices").unwrap().scheduling();
         let wanted = Scheduling {
             short_sleeps: false,
             ..Scheduling::ALL
         };
-        assert_eq!(two, wanted);
+        assert_eq!(slices, wanted);
         assert!(parse("--scheduling naps").unwrap_err().contains("naps"));
     }
 }

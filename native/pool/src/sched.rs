@@ -34,8 +34,6 @@ pub struct Scheduling {
     pub slices: bool,
     /// Threads that compute sleep for a moment now and then.
     pub short_sleeps: bool,
-    /// Threads that compute are batch jobs.
-    pub batch: bool,
 }
 
 impl Scheduling {
@@ -43,13 +41,11 @@ impl Scheduling {
     pub const ALL: Scheduling = Scheduling {
         slices: true,
         short_sleeps: true,
-        batch: true,
     };
     /// No part.
     pub const NONE: Scheduling = Scheduling {
         slices: false,
         short_sleeps: false,
-        batch: false,
     };
 }
 

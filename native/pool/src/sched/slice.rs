@@ -7,8 +7,7 @@
 //! ```text
 //! 1 to 3 ms   the server's and other programs' threads, as the kernel says
 //! 6 ms        a thread that runs machines
-//! 100 ms      the same, once its request took over half a millisecond of the CPU, until the machine is clean again; and as a
-//!             batch job, which preempts nobody when it wakes up (sched(7))
+//! 100 ms      the same, once its request took over half a millisecond of the CPU, until the machine is clean again
 //! ```
 //! Shares of the core stay the same, and a slice may become shorter again without a privilege, which a worse nice value may not.
 //!
@@ -85,11 +84,6 @@ impl TimeSlice {
             TimeSlice::Usual => *self = TimeSlice::Watched { cpu: now },
             TimeSlice::Watched { .. } => {
                 let long = |usual: Attributes| Attributes {
-                    policy: if parts.batch {
-                        libc::SCHED_BATCH as u32
-                    } else {
-                        usual.policy
-                    },
                     runtime: if parts.slices { LONG_NS } else { usual.runtime },
                     ..usual
                 };
