@@ -1,6 +1,6 @@
 /**
  * The load, in a process of its own: autocannon with 500 connections and 10 requests in each. Arguments: URL, seconds of
- * warm-up, seconds that count. Prints one {@linkcode Load} as JSON.
+ * warm-up, seconds that count, and other numbers of connections and of requests in each. Prints one {@linkcode Load} as JSON.
  */
 // @ts-types="./autocannon.d.ts"
 import autocannon from 'autocannon'
@@ -14,11 +14,13 @@ export interface Load {
   readonly failures: number
 }
 
-const CONNECTIONS = 500
-const PIPELINING = 10
-
-async function measure(url: string, duration: number): Promise<Load> {
-  const result = await autocannon({ url, connections: CONNECTIONS, pipelining: PIPELINING, duration })
+async function measure(
+  url: string,
+  duration: number,
+  connections: number,
+  pipelining: number,
+): Promise<Load> {
+  const result = await autocannon({ url, connections, pipelining, duration })
   const { errors, timeouts, non2xx, requests, latency } = result
   return {
     requestsPerSecond: requests.total / result.duration,
@@ -29,7 +31,8 @@ async function measure(url: string, duration: number): Promise<Load> {
 }
 
 if (import.meta.main) {
-  const [url, warmUp, duration] = Deno.args
-  await measure(url, Number(warmUp))
-  console.log(JSON.stringify(await measure(url, Number(duration))))
+  const [url, warmUp, duration, connections = '500', pipelining = '10'] = Deno.args
+  const ask = (seconds: string) => measure(url!, Number(seconds), Number(connections), Number(pipelining))
+  await ask(warmUp!)
+  console.log(JSON.stringify(await ask(duration!)))
 }

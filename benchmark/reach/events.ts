@@ -20,8 +20,8 @@ export default { fetch(request) {
   }, { highWaterMark: 0 }), { headers: { 'content-type': 'text/event-stream' } })
 } }`
 
-/** Measures and prints; false where an event is missing or out of its order. */
-export async function measureEvents(): Promise<boolean> {
+/** Measures and prints with `say`; false where an event is missing or out of its order. */
+export async function measureEvents(say: (text: string) => void): Promise<boolean> {
   await using sandbox = await Sandbox.open({
     vms: 2,
     queue: 4096,
@@ -61,11 +61,11 @@ export async function measureEvents(): Promise<boolean> {
     const took = performance.now() - begin
     const kib = (id: number) => ((memory.get(id)! - before) / CLIENTS).toFixed(0)
     const missed = right.filter((all) => !all).length
-    console.log(`\n${EVENTS} events every ${EVERY_MS} ms to ${CLIENTS} clients, two workers:`)
-    console.log(`- clients that missed one: ${missed}`)
-    console.log(`- in all ${took.toFixed(0)} ms, of which ${(EVENTS - 1) * EVERY_MS} are waits`)
+    say(`\n${EVENTS} events every ${EVERY_MS} ms to ${CLIENTS} clients, two workers:`)
+    say(`- clients that missed one: ${missed}`)
+    say(`- in all ${took.toFixed(0)} ms, of which ${(EVENTS - 1) * EVERY_MS} are waits`)
     if (missed === 0) {
-      console.log(
+      say(
         `- memory for each, client and machine: ${kib(third)} KiB of the process after ${third} events, ${
           kib(EVENTS - 1)
         } after ${EVENTS}`,

@@ -7,9 +7,13 @@
  * kv get    a key of SQLite in memory         outside    the same in the host
  * counter   a kept program, called by the host
  * ```
- * Then a thousand that wait ({@link ./waits.ts}), and events to five hundred clients ({@link ./events.ts}).
+ * Then requests a second over HTTP ({@link ./throughput.ts}), a thousand that wait ({@link ./waits.ts}), and events to five hundred
+ * clients ({@link ./events.ts}). What is printed goes to `results/reach.md`.
  */
+import { fromFileUrl } from '@std/path'
+import { median } from '../statistics.ts'
 import { measureEvents } from './events.ts'
+import { measureThroughput } from './throughput.ts'
 import { measureWaits } from './waits.ts'
 import { kv, SqliteStore } from '../../src/reach/mod.ts'
 import { type RunReport, type RunStats, Sandbox, type SandboxWorker } from '../../src/sandbox/mod.ts'
@@ -25,6 +29,35 @@ const CALLS = 200
 
 /** Measures and prints; false where an answer is wrong. */
 export async function main(args: readonly string[]): Promise<boolean> {
+  const lines: string[] = []
+  const say = (text: string) => {
+    console.log(text)
+    lines.push(text)
+  }
+  const right = await measureCalls(args, say) && await measureThroughput(say) && await measureWaits(say) &&
+    await measureEvents(say)
+  if (right) {
+    const file = fromFileUrl(new URL('../results/reach.md', import.meta.url))
+    await Deno.writeTextFile(file, `${await headOf()}\n${lines.join('\n')}\n`)
+  }
+  return right
+}
+
+/** What the figures were measured on. */
+async function headOf(): Promise<string> {
+  const commit = await new Deno.Command('git', { args: ['rev-parse', '--short', 'HEAD'] }).output()
+  const [one, five] = Deno.loadavg()
+  return `# What it costs a program to ask the host
+
+Deno ${Deno.version.deno}, ${navigator.hardwareConcurrency} cores, ${new Date().toISOString()}, commit ${
+    new TextDecoder().decode(commit.stdout).trim()
+  }. Load at the end: ${one!.toFixed(1)}, over five minutes ${
+    five!.toFixed(1)
+  }. Over one for each core, other work ran beside it, and only ratios within one table say something.
+`
+}
+
+async function measureCalls(args: readonly string[], say: (text: string) => void): Promise<boolean> {
   const rounds = Number(args[args.indexOf('--rounds') + 1]) || 5
   using store = new SqliteStore(':memory:')
   const db = kv('bench/', { store })
@@ -74,27 +107,27 @@ export async function main(args: readonly string[]): Promise<boolean> {
         machines.push(told.stats.runMicros)
         runs.push(told.stats)
       }
-      wall.push(median(walls))
-      if (machines.length > 0) machine.push(median(machines))
+      wall.push(median(walls)!)
+      if (machines.length > 0) machine.push(median(machines)!)
     }
   }
-  const floor = median(taken.get('floor')!.machine)
-  console.log(
+  const floor = median(taken.get('floor')!.machine)!
+  say(
     `Load ${Deno.loadavg()[0]!.toFixed(1)}; microseconds, medians of ${rounds} rounds of ${CALLS}\n`,
   )
-  console.log(
+  say(
     `| way | in all | in the machine | floors | exits | parks |\n| --- | --: | --: | --: | --: | --: |`,
   )
   for (const [name, { wall, machine, run }] of taken) {
     const cells = machine.length === 0 ? ['', '', '', ''] : [
-      median(machine).toFixed(0),
-      (median(machine) / floor).toFixed(1),
+      median(machine)!.toFixed(0),
+      (median(machine)! / floor).toFixed(1),
       median(run.map(({ exits }) => exits)),
       median(run.map(({ parks }) => parks)),
     ]
-    console.log(`| ${[name, median(wall).toFixed(0), ...cells].join(' | ')} |`)
+    say(`| ${[name, median(wall)!.toFixed(0), ...cells].join(' | ')} |`)
   }
-  return await measureWaits() && await measureEvents()
+  return true
 }
 
 /** Microseconds of each round, and what each run told. */
@@ -112,8 +145,4 @@ async function promote(sandbox: Sandbox, worker: SandboxWorker): Promise<void> {
     if (calls > 10) await new Promise((done) => setTimeout(done, 50))
   }
   if (!isWarm()) throw new Error('Cannot measure: the program got no snapshot, want one')
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!
 }

@@ -5,8 +5,8 @@ import { Sandbox } from '../../src/sandbox/mod.ts'
 const REQUESTS = 1000
 const WAIT_MS = 100
 
-/** Measures and prints; false where an answer is wrong. */
-export async function measureWaits(): Promise<boolean> {
+/** Measures and prints with `say`; false where an answer is wrong. */
+export async function measureWaits(say: (text: string) => void): Promise<boolean> {
   await using sandbox = await Sandbox.open({
     vms: 2,
     queue: 4096,
@@ -32,12 +32,12 @@ export async function measureWaits(): Promise<boolean> {
   const took = performance.now() - begin
   clearInterval(watch)
   const right = (await all).every((value) => value === 7)
-  console.log(
+  say(
     `\n${REQUESTS} requests that wait ${WAIT_MS} ms, two workers, load ${Deno.loadavg()[0]!.toFixed(1)}:`,
   )
-  console.log(`- in all ${took.toFixed(0)} ms`)
-  console.log(`- memory for each ${((most - before) / REQUESTS).toFixed(0)} KiB of the process`)
-  console.log(`- p99 of a hello: ${alone.toFixed(2)} ms alone, ${beside.toFixed(2)} ms beside them`)
+  say(`- in all ${took.toFixed(0)} ms`)
+  say(`- memory for each ${((most - before) / REQUESTS).toFixed(0)} KiB of the process`)
+  say(`- p99 of a hello: ${alone.toFixed(2)} ms alone, ${beside.toFixed(2)} ms beside them`)
   return right
 }
 

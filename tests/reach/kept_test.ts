@@ -87,6 +87,33 @@ export const takeover = (value) => { if (value > 100) throw new Error('too many'
         assertEquals(await two.call('next'), 252)
       },
     )
+    await t.step('crashes among many calls: each other call is made once, in its order', async () => {
+      const noted: number[] = []
+      const actor = sandbox.get(
+        'actor',
+        code(
+          `export async function work(n, how) {
+  await this.env.note(n)
+  if (how === 'exit') Deno.exit(3)
+  if (how === 'throw') throw new RangeError('no ' + n)
+  if (how === 'spin') for (;;);
+  return n
+}`,
+          { env: { note: (n: number) => void noted.push(n) }, limits: { timeoutMs: 2000 } },
+        ),
+        { ephemeral: false },
+      )
+      const numbers = Array.from({ length: 60 }, (_, n) => n)
+      const howOf = (n: number) => n === 30 ? 'spin' : n % 10 === 5 ? 'exit' : n % 10 === 8 ? 'throw' : ''
+      const calls = await Promise.allSettled(numbers.map((n) => actor.call('work', n, howOf(n))))
+      assertEquals(
+        calls.map((call) => call.status === 'fulfilled' ? call.value : call.reason.name),
+        numbers.map((n) =>
+          ({ spin: 'TimeoutError', exit: 'CrashError', throw: 'RangeError', '': n })[howOf(n)]
+        ),
+      )
+      assertEquals(noted, numbers)
+    })
     await t.step('its queue is bounded', async () => {
       await using small = await Sandbox.open({ vms: 1, queue: 3 })
       const kept = small.get('k', code('export const wait = () => new Promise((go) => setTimeout(go, 20))'), {
