@@ -163,10 +163,13 @@ function beginSocket(
 ): WebSocket {
   try {
     if (ctx.peer === undefined) throw new TypeError('Cannot upgrade a request: it came by no server')
-    if (!isOriginAllowed(ctx, undefined)) {
-      throw new UpgradeError({ status: 403, reason: 'origin', message: 'This origin may not connect' })
+    const { limits, allowedOrigins } = handler.program.plan.options
+    if (!isOriginAllowed(ctx, allowedOrigins === null ? undefined : new Set(allowedOrigins))) {
+      const message = allowedOrigins === null
+        ? 'This origin may not connect: only pages of the own one may'
+        : 'This origin may not connect: it is none of those that the route allows'
+      throw new UpgradeError({ status: 403, reason: 'origin', message })
     }
-    const { limits } = handler.program.plan.options
     const { socket, response } = upgradeRequest(ctx.request, protocol, limits)
     trackSocket(ctx, socket)
     resolve(response)

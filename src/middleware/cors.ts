@@ -6,7 +6,7 @@ import { checkFactoryOptions } from './factory_options.ts'
 import { flag, integer, type OptionRules } from '../options/rule.ts'
 import { tokens } from './token.ts'
 import { ownOrigin } from '../context/own_origin.ts'
-import { originsRule, toOriginSet } from './origin.ts'
+import { originsRule, toOriginSet } from '../reach/streams/allowed_origins.ts'
 
 /** Options of {@linkcode cors}. */
 export interface CorsOptions {

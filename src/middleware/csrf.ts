@@ -8,7 +8,7 @@ import { checkFactoryOptions } from './factory_options.ts'
 import { flag, oneOf, type OptionRules, text } from '../options/rule.ts'
 import { token } from './token.ts'
 import { ownOrigin, toOrigin } from '../context/own_origin.ts'
-import { originsRule } from './origin.ts'
+import { originsRule } from '../reach/streams/allowed_origins.ts'
 import { type Secret, SECRET_RULE, toSigningKeys } from './secrets.ts'
 
 /** One value, several, or a function that decides. */

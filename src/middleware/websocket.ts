@@ -4,7 +4,7 @@ import { HttpError } from '../errors/http_error.ts'
 import { checkFactoryOptions } from './factory_options.ts'
 import { callback, integer, type OptionRules } from '../options/rule.ts'
 import { tokens } from './token.ts'
-import { originsRule, toOriginSet } from './origin.ts'
+import { originsRule, toOriginSet } from '../reach/streams/allowed_origins.ts'
 import {
   chooseProtocol,
   findHandshakeFault,

@@ -150,8 +150,8 @@ for (const runtime of RUNTIMES) {
 
   test('pages of other origins, and requests that are no handshake, get no socket', async () => {
     await using server = await serve(runtime)
-    const statusOf = async (headers: Record<string, string>) => {
-      const connection = await server.handshake(headers)
+    const statusOf = async (headers: Record<string, string>, path?: string) => {
+      const connection = await server.handshake(headers, path)
       connection.close()
       return connection.head.split(' ')[1]
     }
@@ -160,6 +160,15 @@ for (const runtime of RUNTIMES) {
     assertEquals(await statusOf({ 'sec-websocket-key': 'short' }), '400')
     assertEquals(await statusOf({ origin: server.origin }), '101')
     await server.told('websocket:rejected', 3)
+    // A route that names origins.
+    const named = (origin: string) => statusOf({ origin }, '/named')
+    assertEquals(await named('https://friend.example'), '101')
+    assertEquals(await named('https://friend.example:8443'), '403')
+    assertEquals(await named('http://friend.example'), '403')
+    assertEquals(await named('https://evil.friend.example'), '403')
+    assertEquals(await named(server.origin), '403')
+    assertEquals(await named('null'), '403')
+    assertEquals(await statusOf({}, '/named'), '403')
     const router = open(runtime)
     try {
       const headers = { upgrade: 'websocket', connection: 'Upgrade', ...HANDSHAKE }

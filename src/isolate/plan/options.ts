@@ -21,6 +21,7 @@ import {
 import { isWarmupPath } from '../warm/warmup_file.ts'
 import { findEntryFault, MAX_WARMUP_REQUESTS, type WarmupRequest } from '../warm/warmup_request.ts'
 import { BODY_MAX } from '../wire/wire.ts'
+import { originsRule, toOriginSet } from '../../reach/streams/allowed_origins.ts'
 import { findFaults, optionError, throwFaults } from '../../options/check.ts'
 import { type AllSet, withDefaults } from '../../options/resolve.ts'
 import {
@@ -94,6 +95,11 @@ export interface IsolateOptions {
    * What the handlers may do beyond their own response: `session`, `cookies`, `state`, `headers:NAME` or `headers:*`. Default none.
    */
   readonly may?: readonly string[] | undefined
+  /**
+   * Origins whose pages may open WebSockets of the handlers, as `https://example.com`; `*` is each, and clients that are no page. Default:
+   * the route's own, and clients that are no page.
+   */
+  readonly allowedOrigins?: string | readonly string[] | undefined
   /** Names of the router's bindings that the handlers may call, by `ctx.env`. Default none. */
   readonly bindings?: readonly string[] | undefined
   /** Whether `fetch` of the handlers reaches what the router's `isolate.outbound` allows. Default false. */
@@ -114,7 +120,9 @@ export interface IsolateOptions {
 
 /** Options with their defaults; `cpuMs` is 0 for no limit, `group` null for a file by itself, `program` null for handlers. */
 export type ResolvedIsolateOptions = Readonly<
-  AllSet<Omit<IsolateOptions, 'runtime' | 'limits' | 'group' | 'program'>> & {
+  AllSet<Omit<IsolateOptions, 'runtime' | 'limits' | 'group' | 'program' | 'allowedOrigins'>> & {
+    /** Null: the route's own. */
+    allowedOrigins: readonly string[] | null
     runtime: ProgramRuntime
     limits: Readonly<AllSet<IsolateLimits>>
     group: string | null
@@ -236,6 +244,7 @@ const RULES: OptionRules<IsolateOptions> = {
     (value) => Array.isArray(value) && value.every((name) => typeof name === 'string' && BINDING.test(name)),
   ),
   outbound: flag(),
+  allowedOrigins: originsRule({ star: true }),
   may: rule(WANTED_GRANTS, (value) => Array.isArray(value) && value.every(isGrant)),
   group: rule(
     'a name of 1 to 64 letters, digits, _ and -',
@@ -261,6 +270,7 @@ export function resolveIsolateOptions(
   throwFaults(attempt, findFaults(options, RULES, 'isolated.'))
   const given: IsolateOptions = options
   checkProgram(attempt, given)
+  const { allowedOrigins } = given
   const { env, may, bindings, ...others } = withDefaults(given, {
     ...withDefaults(defaults, ROUTER_DEFAULTS),
     outputBytes: OUTPUT_DEFAULT,
@@ -269,6 +279,7 @@ export function resolveIsolateOptions(
     env: [],
     may: [],
     bindings: [],
+    allowedOrigins: undefined,
     outbound: false,
   })
   return {
@@ -278,6 +289,7 @@ export function resolveIsolateOptions(
     group: given.group ?? null,
     env: [...new Set(env)].sort(),
     bindings: [...new Set(bindings)].sort(),
+    allowedOrigins: allowedOrigins === undefined ? null : [...toOriginSet(allowedOrigins)].sort(),
     may: [...new Set(may.map((grant) => grant.toLowerCase()))].sort(),
     limits: withDefaults(given.limits ?? {}, withDefaults(defaults.limits ?? {}, DEFAULT_LIMITS)),
   }

@@ -1,5 +1,5 @@
-import { toOrigin } from '../context/own_origin.ts'
-import type { OptionRule } from '../options/rule.ts'
+import { toOrigin } from '../../context/own_origin.ts'
+import type { OptionRule } from '../../options/rule.ts'
 
 /** A rule for one origin or an array of them. `star` also takes `*`, `callable` also a function. */
 export function originsRule(options: { star?: boolean; callable?: boolean }): OptionRule {
