@@ -10,6 +10,7 @@
  * - `--reach`: what it costs a program to ask the host (reach/run.ts)
  * - `--serve`: unmodified servers behind `mayfly serve`, with flags of its own (serve/run.ts)
  * - `--sandbox`: code that arrives at runtime instead, with flags of its own (sandbox/run.ts)
+ * - `--tenants`: many tenants, and neighbours that do harm, instead (tenants/run.ts)
  * - `--isolated`: isolated handlers instead, with flags of its own (isolated/run.ts)
  */
 import { parseArgs } from '@std/cli/parse-args'
@@ -180,6 +181,9 @@ if (import.meta.main) {
   } else if (Deno.args.includes('--sandbox')) {
     const { main } = await import('./sandbox/run.ts')
     if (!await main(Deno.args.filter((argument) => argument !== '--sandbox'))) Deno.exitCode = 1
+  } else if (Deno.args.includes('--tenants')) {
+    const { main } = await import('./tenants/run.ts')
+    if (!await main(Deno.args.filter((argument) => argument !== '--tenants'))) Deno.exitCode = 1
   } else if (Deno.args.includes('--isolated')) {
     const { main } = await import('./isolated/run.ts')
     await main(Deno.args.filter((argument) => argument !== '--isolated'))
