@@ -3,11 +3,25 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 
-use clap::{ArgAction, ArgMatches, Command};
+use clap::parser::ValueSource;
+use clap::{ArgAction, ArgMatches, Args, Command};
 use toml::{Table, Value};
 
 /// The program and its arguments, in a file.
 const PROGRAM: &str = "run";
+/// A snapshot's file, in a file.
+const SNAPSHOT: &str = "snaprun";
+
+/// The first option of the boot that the command line of `serve` has: a program that is in a file has booted.
+pub fn boot_option(serve: &ArgMatches) -> Option<String> {
+    let boot = <crate::options::Boot as Args>::augment_args(Command::new("boot"));
+    let named = |argument: &clap::Arg| {
+        let id = argument.get_id().as_str();
+        let told = serve.value_source(id) == Some(ValueSource::CommandLine);
+        told.then(|| argument.get_long().unwrap_or(id).to_owned())
+    };
+    boot.get_arguments().find_map(named)
+}
 
 /// Arguments, with those of the file that they name by `--config` in their places.
 ///
@@ -23,11 +37,11 @@ pub fn with_file(arguments: Vec<OsString>) -> Result<Vec<OsString>, String> {
     let mut all: Vec<OsString> = arguments.iter().take(2).cloned().collect();
     all.extend(options.into_iter().map(OsString::from));
     all.extend(arguments.iter().skip(2).cloned());
-    if !arguments.iter().any(|argument| argument == PROGRAM)
-        && let Some(program) = program
+    if !arguments
+        .iter()
+        .any(|argument| argument == PROGRAM || argument == SNAPSHOT)
     {
-        all.push(PROGRAM.into());
-        all.extend(program.into_iter().map(OsString::from));
+        all.extend(program.into_iter().flatten().map(OsString::from));
     }
     Ok(all)
 }
@@ -40,7 +54,7 @@ fn named(arguments: &[OsString]) -> Option<std::path::PathBuf> {
     let mut options = arguments
         .iter()
         .skip(2)
-        .take_while(|argument| *argument != PROGRAM);
+        .take_while(|argument| *argument != PROGRAM && *argument != SNAPSHOT);
     while let Some(option) = options.next() {
         if option == "--config" {
             return options.next().map(Into::into);
@@ -72,7 +86,12 @@ fn read(text: &str) -> Result<Read, String> {
             value => vec![one(name, value)?],
         };
         match name.as_str() {
-            PROGRAM => program = Some(several),
+            PROGRAM | SNAPSHOT if program.is_some() => {
+                return Err(format!("{PROGRAM} and {SNAPSHOT} are there, want one of them"));
+            }
+            PROGRAM | SNAPSHOT => {
+                program = Some([vec![name.clone()], several].concat());
+            }
             _ => options.extend(several.into_iter().map(|value| format!("--{name}={value}"))),
         }
     }
@@ -118,13 +137,17 @@ pub fn to_text(command: &Command, matches: &ArgMatches) -> String {
             }),
         };
     }
-    if let Some(command) = matches.subcommand().and_then(|(_, run)| run.get_raw("command")) {
-        let _ = writeln!(
-            text,
-            "{PROGRAM} = {}",
-            quoted(command.map(OsStr::to_string_lossy))
-        );
-    }
+    let _ = match matches.subcommand() {
+        Some((SNAPSHOT, told)) => {
+            let files = told.get_raw("file").into_iter().flatten();
+            writeln!(text, "{SNAPSHOT} = {}", quoted(files.map(OsStr::to_string_lossy)))
+        }
+        Some((_, told)) => {
+            let words = told.get_raw("command").into_iter().flatten();
+            writeln!(text, "{PROGRAM} = {}", quoted(words.map(OsStr::to_string_lossy)))
+        }
+        None => Ok(()),
+    };
     text
 }
 
@@ -162,12 +185,37 @@ mod tests {
         ] {
             assert!(first.lines().any(|line| line == wanted), "{wanted}\n{first}");
         }
-        let (options, program) = read(&first).unwrap();
-        let mut again = vec!["mayfly".to_owned(), "serve".to_owned()];
-        again.extend(options);
-        again.push(PROGRAM.into());
-        again.extend(program.unwrap());
-        assert_eq!(text_of(&again), first);
+        assert_eq!(text_of(&line_of(&first)), first);
+        let line = "mayfly serve -e snaprun /var/app.snap"
+            .split(' ')
+            .map(str::to_owned);
+        let second = text_of(&line.collect::<Vec<_>>());
+        assert!(second.ends_with("\nsnaprun = [\"/var/app.snap\"]\n"), "{second}");
+        // The options of the boot have their defaults.
+        let line = line_of(&second);
+        assert_eq!(line[line.len() - 2..], ["snaprun", "/var/app.snap"]);
+    }
+
+    fn line_of(text: &str) -> Vec<String> {
+        let (options, program) = read(text).unwrap();
+        let start = ["mayfly", "serve"].map(str::to_owned).to_vec();
+        [start, options, program.unwrap()].concat()
+    }
+
+    #[test]
+    fn options_of_the_boot_are_told_from_those_of_the_service() {
+        let named = |line: &str| {
+            let matches = crate::options::Arguments::command()
+                .try_get_matches_from(line.split_whitespace())
+                .unwrap();
+            boot_option(matches.subcommand_matches("serve").unwrap())
+        };
+        assert_eq!(named("mayfly serve -e -t 3 --quiet snaprun a"), None);
+        assert_eq!(
+            named("mayfly serve --volume /a:/b snaprun a").as_deref(),
+            Some("volume")
+        );
+        assert_eq!(named("mayfly serve -w 3 snaprun a").as_deref(), Some("warmup"));
     }
 
     #[test]

@@ -15,9 +15,9 @@ use mayfly_front::machines::{Machines, Running};
 use mayfly_front::raw::Raw;
 use mayfly_front::server::serve;
 use mayfly_front::tls;
-use mayfly_pool::{Mount, Program, Serving, Spec};
+use mayfly_pool::{Mount, Opening, Program, Protocol, Serving, Spec};
 use mayfly_vmm::Host;
-use options::{Arguments, Command, Run, Serve};
+use options::{Arguments, Boot, Command, Run, Serve, Served, Snapshot};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Semaphore, watch};
 
@@ -40,7 +40,8 @@ fn main() -> ExitCode {
     let parsed = Arguments::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
     let done = match &parsed.command {
         Command::Serve(options) if options.print_config => print_config(&mut command, &matches),
-        Command::Serve(options) => run(options),
+        Command::Serve(options) => serve_program(options, &matches),
+        Command::Snapshot(options) => snapshot(options, &mut command, &matches),
         Command::Completions { shell } => {
             clap_complete::generate(*shell, &mut command, "mayfly", &mut std::io::stdout());
             Ok(())
@@ -56,15 +57,15 @@ fn main() -> ExitCode {
     }
 }
 
-/// The command of `serve`.
-fn serve_command(command: &mut clap::Command) -> Result<&mut clap::Command, Failure> {
+/// The command of this name.
+fn named<'a>(command: &'a mut clap::Command, name: &str) -> Result<&'a mut clap::Command, Failure> {
     command.build();
-    let serve = command.find_subcommand_mut("serve");
-    serve.ok_or_else(|| "there is no command serve".into())
+    let found = command.find_subcommand_mut(name);
+    found.ok_or_else(|| format!("there is no command {name}").into())
 }
 
 fn print_config(command: &mut clap::Command, matches: &clap::ArgMatches) -> Result<(), Failure> {
-    let serve = serve_command(command)?;
+    let serve = named(command, "serve")?;
     if let Some(matches) = matches.subcommand_matches("serve") {
         print!("{}", config::to_text(serve, matches));
     }
@@ -72,11 +73,81 @@ fn print_config(command: &mut clap::Command, matches: &clap::ArgMatches) -> Resu
 }
 
 fn manual(command: &mut clap::Command) -> Result<(), Failure> {
-    let serve = serve_command(command)?.clone();
+    let serve = named(command, "serve")?.clone();
     Ok(clap_mangen::Man::new(serve).render(&mut std::io::stdout())?)
 }
 
-fn run(options: &Serve) -> Result<(), Failure> {
+/// Boots a program and writes it to a file, with what it was told beside.
+fn snapshot(
+    options: &Snapshot,
+    command: &mut clap::Command,
+    matches: &clap::ArgMatches,
+) -> Result<(), Failure> {
+    let host = Arc::new(Host::open()?);
+    let Run::Run { command: line } = &options.program;
+    let serving = serving(&options.boot, options.max_request_time, false);
+    let program =
+        Program::boot_server(&host, &spec(&options.boot, line)?, &serving).map_err(|e| e.to_string())?;
+    tell_boot(&program);
+    let told = matches.subcommand_matches("snapshot");
+    let notes = match told {
+        Some(told) => config::to_text(named(command, "snapshot")?, told),
+        None => String::new(),
+    };
+    program.save(&options.output, notes.as_bytes(), None)?;
+    let bytes = std::fs::metadata(&options.output)?.len();
+    eprintln!("mayfly: wrote {}, {} KiB", options.output.display(), bytes >> 10);
+    Ok(())
+}
+
+fn tell_boot(program: &Program) {
+    let report = program.report();
+    eprintln!(
+        "mayfly: booted in {} ms, warmed up by {} requests in {} ms, {} MiB",
+        report.boot_ns / 1_000_000,
+        report.warmup_requests,
+        report.warmup_ns / 1_000_000,
+        report.memory_bytes >> 20
+    );
+}
+
+/// The program that is served: booted, or from a file, whose own are the options of the boot.
+fn program(host: &Arc<Host>, options: &Serve, matches: &clap::ArgMatches) -> Result<Program, Failure> {
+    match &options.program {
+        Served::Run { command } => {
+            let serving = serving(&options.boot, options.max_request_time, options.per_connection);
+            let booted = Program::boot_server(host, &spec(&options.boot, command)?, &serving);
+            let program = booted.map_err(|e| e.to_string())?;
+            tell_boot(&program);
+            Ok(program)
+        }
+        Served::Snaprun { file } => {
+            let serve = matches.subcommand_matches("serve");
+            if let Some(name) = serve.and_then(config::boot_option) {
+                return Err(format!(
+                    "--{name} with snaprun: the program in {} has booted",
+                    file.display()
+                )
+                .into());
+            }
+            let opening = Opening {
+                base: None,
+                protocol: Some(protocol(options.per_connection)),
+            };
+            let (program, _) = Program::open(host, file, &opening)?;
+            let report = program.report();
+            eprintln!(
+                "mayfly: from {} in {:.1} ms, {} MiB",
+                file.display(),
+                report.boot_ns as f64 / 1e6,
+                report.memory_bytes >> 20
+            );
+            Ok(program)
+        }
+    }
+}
+
+fn serve_program(options: &Serve, matches: &clap::ArgMatches) -> Result<(), Failure> {
     let tls = match (&options.tls_cert, &options.tls_key) {
         (Some(chain), Some(key)) => Some(tls::config(chain, key)?),
         _ => None,
@@ -86,16 +157,7 @@ fn run(options: &Serve) -> Result<(), Failure> {
         0 => std::thread::available_parallelism()?.get(),
         threads => threads,
     };
-    let spec = spec(options)?;
-    let program = Program::boot_server(&host, &spec, &serving(options)).map_err(|e| e.to_string())?;
-    let report = program.report();
-    eprintln!(
-        "mayfly: booted in {} ms, warmed up by {} requests in {} ms, {} MiB",
-        report.boot_ns / 1_000_000,
-        report.warmup_requests,
-        report.warmup_ns / 1_000_000,
-        report.memory_bytes >> 20
-    );
+    let program = program(&host, options, matches)?;
     let running = Running {
         timeout_ns: seconds(options.max_request_time),
         ephemeral: options.ephemeral,
@@ -178,8 +240,7 @@ fn find(program: &str) -> Result<PathBuf, Failure> {
     found.ok_or_else(|| format!("run {program}: there is no such file, want a path or a name in PATH").into())
 }
 
-fn spec(options: &Serve) -> Result<Spec, Failure> {
-    let Run::Run { command } = &options.program;
+fn spec(options: &Boot, command: &[String]) -> Result<Spec, Failure> {
     let mut spec = Spec::command(&find(&command[0])?, command)?;
     for allowed in &options.allow_read {
         spec.show(allowed)
@@ -209,7 +270,15 @@ fn spec(options: &Serve) -> Result<Spec, Failure> {
     Ok(spec)
 }
 
-fn serving(options: &Serve) -> Serving {
+/// How the end of an answer is known.
+fn protocol(per_connection: bool) -> Arc<dyn Protocol> {
+    match per_connection {
+        true => Arc::new(Raw),
+        false => Arc::new(Http),
+    }
+}
+
+fn serving(options: &Boot, request_time: f64, per_connection: bool) -> Serving {
     let paths = match options.warmup_path.is_empty() {
         true => vec!["/".to_owned()],
         false => options.warmup_path.clone(),
@@ -220,12 +289,9 @@ fn serving(options: &Serve) -> Serving {
     };
     Serving {
         port: options.guest_port,
-        protocol: match options.per_connection {
-            true => Arc::new(Raw),
-            false => Arc::new(Http),
-        },
+        protocol: protocol(per_connection),
         warmup: paths.iter().cycle().take(options.warmup).map(request).collect(),
-        timeout_ns: seconds(options.max_request_time),
+        timeout_ns: seconds(request_time),
         stream_ns: seconds(options.max_stream_time),
     }
 }

@@ -20,6 +20,8 @@ pub struct Arguments {
 pub enum Command {
     /// Serve a program's HTTP from machines: `mayfly serve --ephemeral run node server.js`.
     Serve(Box<Serve>),
+    /// Boot a program as `serve` does, and write it to a file: `mayfly snapshot -o app.snap run node server.js`.
+    Snapshot(Box<Snapshot>),
     /// Write the completions of a shell to the standard output.
     Completions {
         /// Which shell.
@@ -55,6 +57,58 @@ pub struct Serve {
     /// that keep connections alive themselves, and for what is no HTTP.
     #[arg(long)]
     pub per_connection: bool,
+    /// Seconds that a request may take.
+    #[arg(long, default_value_t = 8.0, value_name = "SECONDS", value_parser = some_time)]
+    pub max_request_time: f64,
+    /// Longest body of a request in MiB.
+    #[arg(long, default_value_t = 8, value_name = "MIB", value_parser = clap::value_parser!(u64).range(..=1 << 20))]
+    pub max_body: u64,
+    /// Connections of clients at a time.
+    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = up_to(1_000_000))]
+    pub connections: usize,
+    /// Requests that may wait for a machine, or have one that waits for them.
+    #[arg(long, default_value_t = 1024, value_name = "N", value_parser = up_to(1_000_000))]
+    pub queue: usize,
+    /// Seconds that a client has for the head of a request, for its body, and for a TLS handshake.
+    #[arg(long, default_value_t = 30.0, value_name = "SECONDS", value_parser = some_time)]
+    pub client_time: f64,
+    /// A chain of certificates in PEM: serve by TLS.
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// Its key in PEM.
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// Compare every machine with its snapshot after each reset; slow.
+    #[arg(long)]
+    pub check_resets: bool,
+    /// Do not pass on what the program prints.
+    #[arg(long, short)]
+    pub quiet: bool,
+    #[command(flatten)]
+    pub boot: Boot,
+    #[command(subcommand)]
+    pub program: Served,
+}
+
+/// What `snapshot` is told.
+#[derive(Args, Debug)]
+#[command(args_override_self = true)]
+pub struct Snapshot {
+    /// The file to write. Only its owner may read it.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Seconds that a request of the warm-up may take.
+    #[arg(long, default_value_t = 8.0, value_name = "SECONDS", value_parser = some_time)]
+    pub max_request_time: f64,
+    #[command(flatten)]
+    pub boot: Boot,
+    #[command(subcommand)]
+    pub program: Run,
+}
+
+/// What a program is booted with. A snapshot's file has it inside.
+#[derive(Args, Debug)]
+pub struct Boot {
     /// Requests of the warm-up, before the snapshot.
     #[arg(long, short, default_value_t = 0, value_name = "N", value_parser = up_to(1_000_000))]
     pub warmup: usize,
@@ -82,44 +136,15 @@ pub struct Serve {
     /// Seconds until the program waits for its first request, the warm-up included.
     #[arg(long, default_value_t = 20.0, value_name = "SECONDS", value_parser = some_time)]
     pub max_boot_time: f64,
-    /// Seconds that a request may take.
-    #[arg(long, default_value_t = 8.0, value_name = "SECONDS", value_parser = some_time)]
-    pub max_request_time: f64,
     /// Seconds that a request may take whose answer is sent as it comes, or whose body comes slowly.
     #[arg(long, default_value_t = 300.0, value_name = "SECONDS", value_parser = some_time)]
     pub max_stream_time: f64,
     /// Memory of a machine in MiB.
     #[arg(long, default_value_t = 2048, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=65_536))]
     pub max_main_memory: u64,
-    /// Longest body of a request in MiB.
-    #[arg(long, default_value_t = 8, value_name = "MIB", value_parser = clap::value_parser!(u64).range(..=1 << 20))]
-    pub max_body: u64,
     /// Longest answer in MiB.
     #[arg(long, default_value_t = 1024, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=4095))]
     pub max_answer: u32,
-    /// Connections of clients at a time.
-    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = up_to(1_000_000))]
-    pub connections: usize,
-    /// Requests that may wait for a machine, or have one that waits for them.
-    #[arg(long, default_value_t = 1024, value_name = "N", value_parser = up_to(1_000_000))]
-    pub queue: usize,
-    /// Seconds that a client has for the head of a request, for its body, and for a TLS handshake.
-    #[arg(long, default_value_t = 30.0, value_name = "SECONDS", value_parser = some_time)]
-    pub client_time: f64,
-    /// A chain of certificates in PEM: serve by TLS.
-    #[arg(long, value_name = "FILE", requires = "tls_key")]
-    pub tls_cert: Option<PathBuf>,
-    /// Its key in PEM.
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
-    pub tls_key: Option<PathBuf>,
-    /// Compare every machine with its snapshot after each reset; slow.
-    #[arg(long)]
-    pub check_resets: bool,
-    /// Do not pass on what the program prints.
-    #[arg(long, short)]
-    pub quiet: bool,
-    #[command(subcommand)]
-    pub program: Run,
 }
 
 impl Serve {
@@ -130,6 +155,28 @@ impl Serve {
 }
 
 /// What is served.
+#[derive(Debug, Subcommand)]
+pub enum Served {
+    /// The program and its arguments.
+    Run {
+        /// The program and its arguments.
+        #[arg(
+            required = true,
+            trailing_var_arg = true,
+            allow_hyphen_values = true,
+            value_name = "PROGRAM ARGS"
+        )]
+        command: Vec<String>,
+    },
+    /// The file of `mayfly snapshot`, with what it was told of the program.
+    Snaprun {
+        /// The file.
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+}
+
+/// What is booted.
 #[derive(Debug, Subcommand)]
 pub enum Run {
     /// The program and its arguments.
@@ -210,12 +257,34 @@ mod tests {
         let line = "mayfly serve -e -t 0 --listen unix:/a --warmup 3 --allow-read /x,/y --volume /h:/g run node -e 1 --threads 9";
         let options = parse(line).unwrap();
         assert!(options.ephemeral);
-        assert_eq!((options.threads, options.warmup), (0, 3));
+        assert_eq!((options.threads, options.boot.warmup), (0, 3));
         assert_eq!(options.listen, Listen::Unix("/a".into()));
-        assert_eq!(options.allow_read, [PathBuf::from("/x"), "/y".into()]);
-        assert_eq!(options.volumes[0].guest, "/g");
-        let Run::Run { command } = options.program;
+        assert_eq!(options.boot.allow_read, [PathBuf::from("/x"), "/y".into()]);
+        assert_eq!(options.boot.volumes[0].guest, "/g");
+        let Served::Run { command } = options.program else {
+            panic!("{:?}", options.program);
+        };
         assert_eq!(command, ["node", "-e", "1", "--threads", "9"]);
+    }
+
+    #[test]
+    fn a_snapshot_is_written_and_served() {
+        let line = "mayfly snapshot -o a.snap --warmup 2 run ./x -o b";
+        match Arguments::try_parse_from(line.split_whitespace())
+            .unwrap()
+            .command
+        {
+            Command::Snapshot(snapshot) => {
+                let Run::Run { command } = &snapshot.program;
+                assert_eq!((snapshot.output, snapshot.boot.warmup), ("a.snap".into(), 2));
+                assert_eq!(command[..], ["./x", "-o", "b"]);
+            }
+            other => panic!("{other:?}"),
+        }
+        match parse("mayfly serve -e snaprun a.snap").unwrap().program {
+            Served::Snaprun { file } => assert_eq!(file, PathBuf::from("a.snap")),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@
 mod derived;
 mod guest;
 mod step;
+pub mod stored;
 
 use std::cell::RefCell;
 use std::sync::OnceLock;

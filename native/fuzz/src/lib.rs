@@ -18,10 +18,11 @@ use input::Input;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 5] = [
+pub const TARGETS: [Target; 6] = [
     ("calls", calls::run),
     ("elf", elf::run),
     ("paths", paths::run),
+    ("stored", calls::stored::run),
     ("walker", walker::run),
     ("wire", wire::run),
 ];

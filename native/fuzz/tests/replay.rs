@@ -55,6 +55,11 @@ fn paths() {
 }
 
 #[test]
+fn stored() {
+    replay("stored");
+}
+
+#[test]
 fn walker() {
     replay("walker");
 }

@@ -1,7 +1,9 @@
 //! Linux error numbers, as system calls answer them.
 
+use serde::{Deserialize, Serialize};
+
 /// A Linux error number. A system call answers with its negative.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Errno(pub u16);
 
 macro_rules! errnos {

@@ -11,6 +11,7 @@ mod held;
 mod restore;
 mod schedule;
 mod serving;
+mod stored;
 
 use crate::action::{Action, Stop};
 use crate::clock::{Clock, ClockBase};
@@ -31,6 +32,7 @@ use crate::task::signal::{Disposition, Info, Pending, SIGNALS, number};
 use crate::task::threads::Thread;
 
 pub use restore::Snapshot;
+pub use stored::Fresh;
 
 /// How to make a [`Kernel`].
 #[derive(Clone, Copy, Debug)]

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use mayfly_abi::limits::{DESCRIPTORS_DEFAULT, MAPPINGS_MAX, THREADS_DEFAULT};
 
 /// Bounds on one guest. Each is tested at the limit, one below and one above.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Most open descriptors.
     pub descriptors: usize,

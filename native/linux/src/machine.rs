@@ -7,6 +7,8 @@
 //! Rules that hold for every method: an address or length the guest chose never panics; a range is page-aligned and lies below
 //! [`USER_END`] (the personality checked both); the work is bounded by the length asked for.
 
+use serde::{Deserialize, Serialize};
+
 pub mod mock;
 
 /// Bytes in a page.
@@ -19,7 +21,7 @@ pub const USER_START: u64 = 0x1_0000;
 pub const USER_END: u64 = 0x7fff_ffff_f000;
 
 /// What ring 3 may do with a page. `NONE` keeps the content out of reach without losing it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Protection {
     /// Loads are allowed. On x86-64 a page that can be written or executed can also be read.
     pub read: bool,
@@ -73,7 +75,7 @@ impl Protection {
 }
 
 /// Names a read-only host file that every VM of a program shares in its own memory slot (the `deno` binary).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SlotId(pub u32);
 
 /// What a page holds when it is mapped for the first time.
@@ -114,7 +116,7 @@ pub struct OutOfMemory;
 ///
 /// At a system call `rip` is the address after the `syscall` instruction and `rflags` the flags before it, on every flavour of KVM;
 /// `rcx` and `r11` are whatever the flavour leaves there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "the names are the processor's")]
 pub struct Registers {
     pub rax: u64,

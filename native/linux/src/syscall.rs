@@ -3,10 +3,12 @@
 pub mod number;
 mod widths;
 
+use serde::{Deserialize, Serialize};
+
 use crate::machine::Registers;
 
 /// A system call as the registers say it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
     /// Its number.
     pub number: u64,

@@ -22,6 +22,11 @@ impl ClockSource {
         })
     }
 
+    /// Nanoseconds by which the clocks move on.
+    pub fn grain(self) -> u64 {
+        self.grain
+    }
+
     /// Where the clocks stand now.
     pub fn now(self) -> ClockBase {
         let realtime = SystemTime::now()

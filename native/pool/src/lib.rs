@@ -11,6 +11,7 @@
 mod channel;
 mod clock;
 mod confined;
+mod disk;
 #[cfg(test)]
 mod injected;
 mod outcome;
@@ -27,6 +28,7 @@ pub use mayfly_linux::syscall::name as call_name;
 
 pub use channel::Channel;
 pub use confined::run_confined;
+pub use disk::{DiskError, Opening};
 pub use outcome::{Outcome, RequestStats};
 pub use pool::Pool;
 pub use program::guest::Guest;

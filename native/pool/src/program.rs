@@ -10,13 +10,16 @@ pub(crate) mod serve;
 pub(crate) mod serving;
 pub(crate) mod trial;
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use mayfly_linux::action::Action;
 use mayfly_linux::kernel::{Kernel, Request, Snapshot as KernelSnapshot};
 use mayfly_vmm::Snapshot;
+use serde::{Deserialize, Serialize};
 
 use crate::clock::{ClockSource, fresh_seed};
+use crate::disk::lent::Lent;
 use crate::program::running::Running;
 use crate::program::serve::Service;
 use crate::spec::Limits;
@@ -49,7 +52,7 @@ impl WarmupRequest {
 }
 
 /// How a boot went.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BootReport {
     /// Nanoseconds until the program waited for its first request.
     pub boot_ns: u64,
@@ -95,6 +98,8 @@ pub struct Loading {
 #[derive(Debug)]
 pub struct Program {
     pub(crate) id: u64,
+    /// That of its file, once it has one.
+    pub(crate) mark: OnceLock<u128>,
     pub(crate) machine: Arc<Snapshot>,
     pub(crate) kernel: KernelSnapshot,
     pub(crate) clock: ClockSource,
@@ -105,6 +110,14 @@ pub struct Program {
     /// Longest time that a request may have a CPU.
     pub(crate) cpu_ns: Option<u64>,
     pub(crate) report: BootReport,
+    /// The host's files that it was given, those of its base included.
+    pub(crate) lent: Vec<Lent>,
+}
+
+/// A number that no other program has or had.
+pub(crate) fn next_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 impl Program {

@@ -38,6 +38,22 @@ impl Frames {
         }
     }
 
+    /// Those of a snapshot that was read from a file: none is free below `next`.
+    pub fn stored(next: u64, used: u64, charged: u64, limit_bytes: u64) -> Frames {
+        Frames {
+            next,
+            free: Vec::new(),
+            used,
+            charged,
+            limit: limit_bytes / PAGE,
+        }
+    }
+
+    /// Frames in use, and frames' worth of memory charged.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.used, self.charged)
+    }
+
     pub fn allocate(&mut self) -> Result<Fresh> {
         if self.used + self.charged >= self.limit {
             return Err(Error::OutOfMemory {

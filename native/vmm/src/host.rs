@@ -1,12 +1,14 @@
 //! The host's KVM: opened once. `Host::open` stands with the probes.
 
 use std::io;
+use std::sync::OnceLock;
 
 use kvm_bindings::{CpuId, KVM_MAX_CPUID_ENTRIES};
 use kvm_ioctls::{Cap, Kvm, VmFd};
 
 use crate::error::{Error, Result, Unavailable, again};
 use crate::flavour::{Entry, Flavour};
+use crate::host_facts::HostFacts;
 
 /// What a guest's XCR0 may hold: x87, SSE, AVX, AVX-512.
 const XCR0_WANTED: u64 = 0xe7;
@@ -19,6 +21,7 @@ pub struct Host {
     flavour: Flavour,
     xcr0: u64,
     xsave_length: usize,
+    facts: OnceLock<HostFacts>,
 }
 
 impl Host {
@@ -71,12 +74,18 @@ impl Host {
             flavour,
             xcr0,
             xsave_length,
+            facts: OnceLock::new(),
         })
     }
 
     /// The same, with the flavour that the probes found.
     pub(crate) fn with_flavour(self, flavour: Flavour) -> Host {
         Host { flavour, ..self }
+    }
+
+    /// What of this host a program depends on.
+    pub fn facts(&self) -> &HostFacts {
+        self.facts.get_or_init(|| HostFacts::of(self))
     }
 
     /// How this KVM behaves.

@@ -29,6 +29,7 @@ mod frames;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod host;
+mod host_facts;
 mod host_resources;
 mod layout;
 mod memory;
@@ -37,6 +38,7 @@ mod pte;
 mod snapshot;
 mod space;
 mod step;
+mod stored;
 mod stubs;
 mod sys;
 mod vcpu;
@@ -47,6 +49,7 @@ pub use dirty::page_map_descriptor;
 pub use error::{Error, Result, Survival, Unavailable};
 pub use flavour::{Entry, Flavour, Flush};
 pub use host::Host;
+pub use host_facts::HostFacts;
 pub use host_resources::HostResources;
 pub use layout::{PAGE, USER_END, USER_START};
 pub use memory::{FileId, HostFile};
@@ -55,6 +58,7 @@ pub use snapshot::Snapshot;
 pub use space::{Access, Backing, PageFault, Space};
 #[cfg(feature = "mutations")]
 pub use step::ResetStep;
+pub use stored::{MappedPage, Refused, StoredMachine};
 pub use sys::{monotonic_ns, thread_cpu_ns, thread_sleeps};
 pub use vcpu::{CpuState, Exception, Exit, Registers, XsaveArea};
 #[cfg(feature = "mutations")]

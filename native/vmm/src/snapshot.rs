@@ -52,6 +52,11 @@ impl Snapshot {
         Ok(meta.blocks() * 512)
     }
 
+    /// The host that it was made on.
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
     /// Ring 3's registers at the snapshot.
     pub fn state(&self) -> &CpuState {
         &self.state

@@ -24,7 +24,7 @@ use crate::pte::{Protection, Pte};
 use tables::Slot;
 
 pub(crate) use frame_set::FrameSet;
-pub(crate) use rewind::Frozen;
+pub(crate) use rewind::{Frozen, image_word};
 
 /// A frame that is new, as its page may have to come from the host: with its entry, some 250 ns.
 const FRESH_WORK: u64 = 3;

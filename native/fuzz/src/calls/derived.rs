@@ -113,6 +113,7 @@ fn load(base: &Guest, limits: Limits, within_limits: bool, steps: &[u8], phase: 
         machine: base.machine.clone(),
         area: base.area,
         within_limits,
+        lent: base.lent.clone(),
     };
     let trace = go_on(&mut guest, &mut machine, steps, phase, Kernel::begin_load);
     drop(guest.kernel.take_log());

@@ -53,6 +53,8 @@ pub(super) struct Guest {
     pub area: u64,
     /// What it holds at the snapshot is within its limits.
     pub within_limits: bool,
+    /// The host's files that it sees.
+    pub lent: Vec<HostFile>,
 }
 
 impl Guest {
@@ -70,10 +72,10 @@ impl Guest {
         machine.add_slot(program.clone());
         let mut file = HostFile::new(program);
         file.slot = Some(SlotId(0));
-        kernel.vfs_mut().mount_file("/bin/tiny", file);
-        kernel
-            .vfs_mut()
-            .mount_file("/lib/text", HostFile::new(vec![b'x'; 9000]));
+        let lent = vec![file, HostFile::new(vec![b'x'; 9000])];
+        for (path, file) in ["/bin/tiny", "/lib/text"].into_iter().zip(&lent) {
+            kernel.vfs_mut().mount_file(path, file.clone());
+        }
         let exec = Exec {
             path: "/bin/tiny".into(),
             arguments: vec!["tiny".into()],
@@ -115,6 +117,7 @@ impl Guest {
             machine,
             area,
             within_limits: true,
+            lent,
         }
     }
 }

@@ -6,6 +6,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::errno::Errno;
 use crate::state::account::{self, Account};
 
@@ -20,7 +22,7 @@ type Block = Arc<Vec<u8>>;
 /// The bytes.
 ///
 /// Invariants: a block for each begun [`BLOCK`] of the length; none has more bytes than the file has there.
-#[derive(Clone, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Blocks {
     length: u64,
     list: Vec<Option<Block>>,
@@ -31,6 +33,16 @@ impl Blocks {
     #[must_use]
     pub fn length(&self) -> u64 {
         self.length
+    }
+
+    /// Whether the invariants hold: for what was read from a file.
+    pub(crate) fn is_sound(&self) -> bool {
+        let rest = |number: usize| self.length - number as u64 * BLOCK;
+        let fits = |(number, block): (usize, &Option<Block>)| {
+            let length = block.as_ref().map_or(0, |block| block.len() as u64);
+            length <= rest(number).min(BLOCK)
+        };
+        self.list.len() as u64 == self.length.div_ceil(BLOCK) && self.list.iter().enumerate().all(fits)
     }
 
     /// What they take of the host.

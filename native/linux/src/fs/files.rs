@@ -9,11 +9,14 @@ mod ready;
 mod restore;
 mod sets;
 mod sockets;
+mod stored;
 mod streams;
 mod texts;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 use crate::errno::Errno;
 use crate::fs::stdio::Stdio;
@@ -64,7 +67,7 @@ const READING: usize = 0;
 const WRITING: usize = 1;
 
 /// One end of a pipe or socket pair.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stream {
     /// Bytes that wait to be read here; `None` for a pipe's writing end.
     pub incoming: Option<VecDeque<u8>>,
@@ -83,7 +86,7 @@ pub struct Stream {
 }
 
 /// One file in an epoll set.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interest {
     /// Wanted events and flags; no events after a one-shot report.
     events: u32,
@@ -101,7 +104,7 @@ impl Interest {
 }
 
 /// What an open file description refers to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FileKind {
     /// fd 0 of the start.
     Input,
@@ -166,7 +169,7 @@ pub enum FileKind {
 }
 
 /// An open file description.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenFile {
     /// What it refers to.
     pub kind: FileKind,
@@ -205,7 +208,7 @@ impl OpenFile {
 }
 
 /// A descriptor: a number's reference to a description.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Descriptor {
     /// The description.
     pub file: usize,
@@ -219,7 +222,7 @@ impl Descriptor {
 }
 
 /// All open files of the process.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Files {
     descriptors: Slab<Descriptor>,
     open: Slab<OpenFile>,

@@ -5,6 +5,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::fs::blocks::Blocks;
 use crate::machine::SlotId;
 
@@ -21,16 +23,20 @@ impl FileBytes for Vec<u8> {
 }
 
 /// Where the bytes are.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 enum Content {
     /// The host lends them.
+    #[serde(skip)]
     Lent(Arc<dyn FileBytes>),
     /// The guest wrote them.
+    #[serde(skip)]
     OfGuest(Arc<Blocks>),
+    /// Somewhere else, by this number: in a snapshot's file, while one is written or read.
+    Placed(u32),
 }
 
 /// A read-only file. Cloning it clones a reference.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct HostFile {
     content: Content,
     /// The memory slot that holds the same bytes, when every VM shares one.
@@ -68,6 +74,43 @@ impl HostFile {
         }
     }
 
+    /// What the guest sees of this file beside its bytes, with the bytes of another.
+    #[must_use]
+    pub(crate) fn with_bytes_of(&self, other: &Self) -> Self {
+        Self {
+            content: other.content.clone(),
+            held: other.held,
+            ..self.clone()
+        }
+    }
+
+    /// The same, with a place in a snapshot's file instead of its bytes.
+    #[must_use]
+    pub(crate) fn placed(&self, place: u32) -> Self {
+        Self {
+            content: Content::Placed(place),
+            ..self.clone()
+        }
+    }
+
+    /// Its place in a snapshot's file, if it has one in place of bytes.
+    #[must_use]
+    pub(crate) fn place(&self) -> Option<u32> {
+        match self.content {
+            Content::Placed(place) => Some(place),
+            Content::Lent(_) | Content::OfGuest(_) => None,
+        }
+    }
+
+    /// What the guest wrote, if it did.
+    #[must_use]
+    pub(crate) fn blocks(&self) -> Option<&Arc<Blocks>> {
+        match &self.content {
+            Content::OfGuest(blocks) => Some(blocks),
+            Content::Lent(_) | Content::Placed(_) => None,
+        }
+    }
+
     /// Whether the guest wrote these bytes itself; its limit on files counts them while they are mapped.
     #[must_use]
     pub fn is_of_guest(&self) -> bool {
@@ -80,6 +123,7 @@ impl HostFile {
         match &self.content {
             Content::Lent(bytes) => bytes.bytes().len() as u64,
             Content::OfGuest(blocks) => blocks.length(),
+            Content::Placed(_) => 0,
         }
     }
 
@@ -93,6 +137,7 @@ impl HostFile {
                 Cow::Borrowed(&bytes[range.start.min(end as u64) as usize..end])
             }
             Content::OfGuest(blocks) => blocks.part(range),
+            Content::Placed(_) => Cow::Borrowed(&[]),
         }
     }
 
@@ -102,6 +147,7 @@ impl HostFile {
         match &self.content {
             Content::Lent(bytes) => bytes.bytes().as_ptr() as usize,
             Content::OfGuest(blocks) => Arc::as_ptr(blocks) as usize,
+            Content::Placed(place) => *place as usize,
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The guest's three standard streams: bytes that the host pushed in, bytes that wait for the host.
 
+use serde::{Deserialize, Serialize};
+
 use mayfly_wire::{FrameError, HEAD_BYTES, Kind, Limits, MESSAGE_LIMITS, Progress, progress};
 
 /// Most bytes of messages that wait for the host, one that is not whole included: the host takes them after each call.
@@ -8,16 +10,24 @@ const SAID_MAX: usize = 4 << 20;
 const KIND: usize = 5;
 
 /// How the bytes on fd 1 are judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum OutputMode {
     /// As they come: a program that a person started.
     Stream,
     /// As one frame for each request, within these limits.
-    Framed(Limits),
+    Framed(#[serde(with = "FrameLimits")] Limits),
+}
+
+/// The fields of [`Limits`], whose crate knows nothing of files.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Limits")]
+struct FrameLimits {
+    header: u32,
+    body: u32,
 }
 
 /// Bounds on the streams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StdioLimits {
     /// Most bytes on fd 1 that may wait for the host.
     pub output: usize,
@@ -41,7 +51,7 @@ pub enum Written {
 }
 
 /// The standard streams' state.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stdio {
     mode: OutputMode,
     limits: StdioLimits,
@@ -87,6 +97,12 @@ impl Stdio {
             log: Vec::new(),
             log_dropped: 0,
         }
+    }
+
+    /// How fd 1 is judged.
+    #[must_use]
+    pub fn mode(&self) -> OutputMode {
+        self.mode
     }
 
     /// Sets other bounds, and another way to judge fd 1.

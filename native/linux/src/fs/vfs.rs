@@ -7,9 +7,12 @@ mod content;
 mod folder;
 mod mounts;
 mod restore;
+mod stored;
 
 use std::fmt::Debug;
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 use crate::bounds::WALK;
 use crate::errno::Errno;
@@ -30,7 +33,7 @@ const LINKS_MAX: u32 = 40;
 pub const ROOT: usize = 0;
 
 /// A character device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Device {
     /// `/dev/null`
     Null,
@@ -43,7 +46,7 @@ pub enum Device {
 }
 
 /// A file whose text is made when it is opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "named after the files in proc(5)")]
 pub enum ProcFile {
     Maps,
@@ -70,7 +73,7 @@ pub enum ProcFile {
 }
 
 /// What a node is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum NodeKind {
     /// Names.
     Directory {
@@ -94,7 +97,7 @@ pub enum NodeKind {
 }
 
 /// A file, directory, link or device.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Node {
     /// What it is.
     pub kind: NodeKind,
@@ -140,7 +143,7 @@ struct Walk {
 /// The tree.
 ///
 /// Invariants: node 0 is the root directory; a node is in the slab as long as it has a name or a hold, and knows where its name is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Vfs {
     nodes: Slab<Node>,
     /// Bytes in all memory files.
@@ -150,6 +153,7 @@ pub struct Vfs {
     /// Most nodes.
     node_limit: usize,
     /// What names, links and the bytes of files take of the host.
+    #[serde(skip)]
     pub(crate) account: Account,
 }
 

@@ -7,6 +7,8 @@ mod copy;
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use crate::bounds;
 use crate::errno::Errno;
 use crate::limits::Limits;
@@ -45,7 +47,7 @@ pub enum FaultError {
 }
 
 /// Bounds on an address space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpaceLimits {
     /// Most mappings.
     pub mappings: usize,
@@ -56,7 +58,7 @@ pub struct SpaceLimits {
 }
 
 /// The address space of the one process.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddressSpace {
     /// What is mapped where.
     pub tree: VmaTree,
@@ -132,6 +134,12 @@ impl SpaceLimits {
 }
 
 impl AddressSpace {
+    /// The `brk` area.
+    #[must_use]
+    pub fn heap(&self) -> Range<u64> {
+        self.heap.clone()
+    }
+
     /// An empty address space.
     #[must_use]
     pub fn new(limits: SpaceLimits) -> Self {

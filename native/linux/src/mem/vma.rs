@@ -2,11 +2,14 @@
 
 mod audit;
 mod gaps;
+mod stored;
 mod versions;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 use crate::bounds::LISTING;
 use crate::fs::host_file::HostFile;
@@ -16,7 +19,7 @@ use gaps::Gaps;
 use versions::Versions;
 
 /// What a page of a mapping holds before the guest writes to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Source {
     /// Zeros.
     Anonymous,
@@ -34,7 +37,7 @@ pub enum Source {
 }
 
 /// What a mapping is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Purpose {
     /// `mmap` or a program's segment.
     General,
@@ -62,7 +65,7 @@ impl Purpose {
 }
 
 /// One range of pages with the same properties; its start is its key in the tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mapping {
     /// First address after it.
     pub end: u64,

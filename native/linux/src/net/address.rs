@@ -1,10 +1,12 @@
 //! Names of sockets, as `sockaddr` has them.
 
+use serde::{Deserialize, Serialize};
+
 use crate::errno::Errno;
 use crate::state::account;
 
 /// Which names a socket has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Domain {
     /// `AF_UNIX`.
     Unix,
@@ -15,7 +17,7 @@ pub enum Domain {
 }
 
 /// A name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Address {
     /// A path without its NUL, a name of Linux's own behind a NUL, or none.
     Unix(Vec<u8>),

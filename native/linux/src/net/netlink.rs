@@ -4,6 +4,8 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use crate::errno::Errno;
 use crate::task::process::PID;
 
@@ -40,13 +42,13 @@ mod kind {
 }
 
 /// A netlink socket.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Netlink {
     asked: VecDeque<Asked>,
 }
 
 /// A question: the header that it had, and the family of addresses that it is about (0 for all).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Asked {
     header: [u8; HEADER],
     family: u8,
@@ -71,6 +73,11 @@ impl Asked {
 }
 
 impl Netlink {
+    /// Whether no more questions wait than may: for what was read from a file.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.asked.len() <= ASKED_MAX
+    }
+
     /// Bytes that one takes of the host beside its description.
     pub const COST: usize = ASKED_MAX * size_of::<Asked>();
     /// Longest request of which anything is read.

@@ -1,5 +1,7 @@
 //! Options of sockets: those that servers set are kept and shown; none changes how bytes move inside of the guest.
 
+use serde::{Deserialize, Serialize};
+
 use crate::errno::Errno;
 
 /// What is kept, and how it is shown.
@@ -59,7 +61,7 @@ const REUSE_PORT: usize = 5;
 const V6_ONLY: usize = 21;
 
 /// The options of a socket.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Options {
     values: [u32; KNOWN.len()],
     linger_seconds: u32,

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use crate::errno::Errno;
 use crate::net::address::{Address, Domain};
 use crate::net::options::Options;
@@ -11,7 +13,7 @@ use crate::state::account;
 pub const BACKLOG_MAX: usize = 128;
 
 /// A socket's names, options, and the connections that wait at it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Socket {
     /// Which names it has.
     pub domain: Domain,
@@ -30,7 +32,7 @@ pub struct Socket {
 }
 
 /// The connections that wait at a listening socket.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listening {
     /// Most of them.
     pub backlog: usize,

@@ -1,6 +1,7 @@
 //! State that remembers whether it was touched, so that a reset copies no more than a request changed.
 
 mod numbers;
+mod stored;
 
 use std::ops::{Deref, DerefMut};
 

@@ -1,5 +1,7 @@
 //! The one process of a guest.
 
+use serde::{Deserialize, Serialize};
+
 use crate::task::signal::{Disposition, Pending};
 
 /// The process id of every guest.
@@ -8,7 +10,7 @@ pub const PID: i32 = 100;
 pub const UID: u32 = 1000;
 
 /// State of the process that is neither memory, threads nor files.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
     /// Path that `/proc/self/exe` shows.
     pub executable: Vec<u8>,

@@ -1,5 +1,7 @@
 //! Signals: dispositions, pending sets, and the frame that a handler finds on its stack.
 
+use serde::{Deserialize, Serialize};
+
 use crate::errno::Errno;
 use crate::machine::Registers;
 
@@ -64,7 +66,7 @@ pub fn default_action(signal: u32) -> DefaultAction {
 }
 
 /// A disposition, as `rt_sigaction` sets it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Disposition {
     /// Handler's address; 0 is SIG_DFL, 1 is SIG_IGN.
     pub handler: u64,
@@ -102,7 +104,7 @@ impl Disposition {
 }
 
 /// What a handler learns of its signal (`siginfo_t`, as far as it is used).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Info {
     /// Signal number.
     pub signal: u32,
@@ -146,7 +148,7 @@ impl Info {
 }
 
 /// Signals that wait to be delivered, one of each number.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pending {
     set: u64,
     /// What is known of each; in order of arrival.
@@ -158,6 +160,12 @@ impl Pending {
     #[must_use]
     pub fn set(&self) -> u64 {
         self.set
+    }
+
+    /// What is known of each, in order of arrival.
+    #[must_use]
+    pub fn infos(&self) -> &[Info] {
+        &self.infos
     }
 
     /// Adds a signal, unless one of its number waits.
@@ -188,7 +196,7 @@ impl Pending {
 }
 
 /// An alternate signal stack.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AltStack {
     /// Lowest address.
     pub start: u64,

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::machine::Registers;
 use crate::state::account;
 use crate::syscall::Call;
 use crate::task::signal::{AltStack, Info, Pending};
 
 /// What a thread waits for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WaitFor {
     /// One of these descriptions has one of these poll events: just those for which the call itself looks, or it would be
     /// made again and again.
@@ -34,7 +36,7 @@ pub enum WaitFor {
 }
 
 /// A wait in progress. When it ends, the system call is made again, with a [`Retry`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wait {
     /// What for.
     pub what: WaitFor,
@@ -68,7 +70,7 @@ pub struct Retry {
 }
 
 /// A thread. Its registers are here while it does not run; the machine has the running one's.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Thread {
     /// Thread id.
     pub tid: i32,

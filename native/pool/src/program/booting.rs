@@ -1,7 +1,6 @@
 //! A program on its way to its snapshot.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use mayfly_linux::action::Action;
 use mayfly_linux::fs::stdio::OutputMode;
@@ -12,7 +11,7 @@ use crate::clock::ClockSource;
 use crate::confined::{Listed, ResourceLists, confine_vm_thread, on_vm_thread};
 use crate::program::guest::Guest;
 use crate::program::running::{Running, guest_limits};
-use crate::program::{BootReport, Load, Loading, Program, Warmup, begin_request, to_request};
+use crate::program::{BootReport, Load, Loading, Program, Warmup, begin_request, next_id, to_request};
 use crate::sched::{Pieces, scheduler};
 use crate::spec::mount::mount_all;
 use crate::spec::{BootError, Limits, Spec};
@@ -90,8 +89,12 @@ impl Program {
         let mut kernel = base.fresh_kernel();
         let output = framed(&load.limits);
         kernel.adopt(guest_limits(output, &load.limits), output);
-        mount_all(&load.mounts, guest.vm(), kernel.vfs_mut())?;
-        let mut running = Running::new(guest, kernel);
+        let mut lent = base.lent.clone();
+        mount_all(&load.mounts, guest.vm(), kernel.vfs_mut(), &mut lent)?;
+        let mut running = Running {
+            lent,
+            ..Running::new(guest, kernel)
+        };
         let listed = resources.list(HostResources::of_machine(running.guest.vm()));
         let mut booting = Booting::new(running, base.clock, &load.limits, begin)?;
         booting.load(load.frame.clone(), cpu_ns)?;
@@ -192,10 +195,12 @@ impl Booting {
         request_bytes: u64,
         mut report: BootReport,
     ) -> Result<Program, BootError> {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
         report.exits = self.running.exits;
         let Running {
-            guest, mut kernel, ..
+            guest,
+            mut kernel,
+            lent,
+            ..
         } = self.running;
         drop(kernel.take_log());
         kernel.take_log_dropped();
@@ -207,9 +212,11 @@ impl Booting {
         let machine = Arc::new(vm.snapshot(limits.memory_bytes.max(least))?);
         report.memory_bytes = machine.used_bytes();
         Ok(Program {
-            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            id: next_id(),
+            mark: OnceLock::new(),
             machine,
             kernel,
+            lent,
             clock: self.clock,
             sample: None,
             service: None,

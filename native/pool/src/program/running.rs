@@ -13,6 +13,7 @@ use mayfly_wire::{EXCHANGE_BYTES, Head, Kind};
 
 use crate::channel::Channel;
 use crate::clock::{ClockSource, fresh_seed};
+use crate::disk::lent::Lent;
 use crate::program::guest::Guest;
 use crate::sched::scheduler;
 use crate::sched::slice::TimeSlice;
@@ -50,6 +51,8 @@ pub struct Running {
     pub(crate) hears: bool,
     /// Messages of the host that it was given.
     pub(crate) heard: u64,
+    /// The host's files that a program has which boots.
+    pub(crate) lent: Vec<Lent>,
 }
 
 impl Running {
@@ -78,7 +81,8 @@ impl Running {
             vm.trap_counter();
         }
         let mut guest = Guest::new(vm);
-        mount_all(&spec.mounts, guest.vm(), kernel.vfs_mut())?;
+        let mut lent = Vec::new();
+        mount_all(&spec.mounts, guest.vm(), kernel.vfs_mut(), &mut lent)?;
         if let Some(path) = &spec.writable {
             kernel.vfs_mut().mount_writable(path);
         }
@@ -101,7 +105,10 @@ impl Running {
         kernel.exec(&mut guest, &exec).map_err(BootError::Exec)?;
         match guest.take_error() {
             Some(e) => Err(e.into()),
-            None => Ok(Running::new(guest, kernel)),
+            None => Ok(Running {
+                lent,
+                ..Running::new(guest, kernel)
+            }),
         }
     }
 
@@ -118,6 +125,7 @@ impl Running {
             channel: None,
             hears: true,
             heard: 0,
+            lent: Vec::new(),
         }
     }
 

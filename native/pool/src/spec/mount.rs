@@ -14,6 +14,8 @@ use mayfly_linux::fs::vfs::Vfs;
 use mayfly_linux::machine::SlotId;
 use mayfly_vmm::{HostFile, Vm};
 
+use crate::disk::lent::{Identity, Lent, Origin};
+
 /// Files from this size on get a memory slot, which all machines share with the host's page cache. Smaller ones are copied.
 const SLOT_BYTES: u64 = 8 << 20;
 /// Most entries of a mounted directory, in all depths.
@@ -91,13 +93,25 @@ impl fmt::Display for MountError {
 
 impl std::error::Error for MountError {}
 
-/// Opens all mounts, gives large files slots and shows everything to the guest.
-pub(crate) fn mount_all(mounts: &[Mount], vm: &mut Vm, vfs: &mut Vfs) -> Result<(), MountError> {
+/// Opens all mounts, gives large files slots and shows everything to the guest. `lent` gets the files.
+pub(crate) fn mount_all(
+    mounts: &[Mount],
+    vm: &mut Vm,
+    vfs: &mut Vfs,
+    lent: &mut Vec<Lent>,
+) -> Result<(), MountError> {
     let mut entries = 0;
     for mount in mounts {
         match &mount.source {
-            Source::Host(host) => mount_one(&mount.guest, host, vm, vfs, &mut entries, 0)?,
-            Source::Bytes(bytes) => vfs.mount_file(&mount.guest, GuestFile::new(bytes.clone())),
+            Source::Host(host) => mount_one(&mount.guest, host, vm, vfs, (lent, &mut entries), 0)?,
+            Source::Bytes(bytes) => {
+                let file = GuestFile::new(bytes.clone());
+                lent.push(Lent {
+                    file: file.clone(),
+                    origin: None,
+                });
+                vfs.mount_file(&mount.guest, file);
+            }
         }
     }
     Ok(())
@@ -108,7 +122,7 @@ fn mount_one(
     host: &Path,
     vm: &mut Vm,
     vfs: &mut Vfs,
-    entries: &mut usize,
+    (lent, entries): (&mut Vec<Lent>, &mut usize),
     depth: usize,
 ) -> Result<(), MountError> {
     *entries += 1;
@@ -119,7 +133,8 @@ fn mount_one(
     let meta = fs::metadata(host).map_err(|e| MountError::new(host, e))?;
     if meta.is_file() {
         let file = open_file(host, vm).map_err(|e| MountError::new(host, e))?;
-        vfs.mount_file(guest, file);
+        vfs.mount_file(guest, file.file.clone());
+        lent.push(file);
         return Ok(());
     }
     if !meta.is_dir() {
@@ -144,18 +159,21 @@ fn mount_one(
                 vfs.mount_link(&guest, target);
             }
         } else if kind.is_file() || kind.is_dir() {
-            mount_one(&guest, &entry.path(), vm, vfs, entries, depth + 1)?;
+            mount_one(&guest, &entry.path(), vm, vfs, (lent, entries), depth + 1)?;
         }
     }
     Ok(())
 }
 
-fn open_file(path: &Path, vm: &mut Vm) -> Result<GuestFile, Box<dyn std::error::Error>> {
+fn open_file(path: &Path, vm: &mut Vm) -> Result<Lent, Box<dyn std::error::Error>> {
     let file = File::open(path)?;
     let meta = file.metadata()?;
+    let mut window = None;
     let mut guest = if meta.len() >= SLOT_BYTES {
         let bytes = MappedFile::new(&file, meta.len())?;
-        let slot = vm.attach(&Arc::new(HostFile::new(file)?))?;
+        let host_file = Arc::new(HostFile::new(file)?);
+        let slot = vm.attach(&host_file)?;
+        window = Some(host_file);
         let mut guest = GuestFile::new(bytes);
         guest.slot = Some(SlotId(slot.0));
         guest
@@ -164,11 +182,18 @@ fn open_file(path: &Path, vm: &mut Vm) -> Result<GuestFile, Box<dyn std::error::
     };
     guest.mode = meta.permissions().mode() & 0o555;
     guest.modified = u64::try_from(meta.mtime()).unwrap_or(0);
-    Ok(guest)
+    Ok(Lent {
+        file: guest,
+        origin: Some(Origin {
+            path: path.into(),
+            identity: Identity::of(&meta),
+            window,
+        }),
+    })
 }
 
 /// A whole file, mapped read-only.
-struct MappedFile {
+pub(crate) struct MappedFile {
     base: NonNull<u8>,
     length: usize,
 }
@@ -179,7 +204,7 @@ unsafe impl Send for MappedFile {}
 unsafe impl Sync for MappedFile {}
 
 impl MappedFile {
-    fn new(file: &File, length: u64) -> io::Result<MappedFile> {
+    pub fn new(file: &File, length: u64) -> io::Result<MappedFile> {
         let length = usize::try_from(length).map_err(io::Error::other)?;
         // SAFETY: no fixed address, so no existing mapping is touched; the kernel checks the rest.
         let p = unsafe {

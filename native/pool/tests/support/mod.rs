@@ -52,8 +52,12 @@ pub struct Client {
 
 impl Client {
     pub fn new(program: &Arc<Program>) -> Client {
+        Client::of(Instance::new(program).unwrap())
+    }
+
+    pub fn of(instance: Instance) -> Client {
         Client {
-            instance: Instance::new(program).unwrap(),
+            instance,
             alarm: Alarm::new().unwrap(),
         }
     }

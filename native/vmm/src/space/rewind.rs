@@ -22,6 +22,13 @@ pub(crate) struct Frozen {
     pub fork_tables_end: u64,
 }
 
+impl Frozen {
+    /// Frames to set aside for the tables of forks that may use so many bytes.
+    pub fn fork_tables_for(limit: u64) -> u64 {
+        limit / (PAGE * 512) + 128
+    }
+}
+
 impl Space {
     /// The space of a fork over a private mapping of the snapshot's memory.
     pub(crate) fn forked(memory: Memory, frozen: &Frozen) -> Space {
@@ -40,7 +47,7 @@ impl Space {
         let mut holes = self.state.frames.forget_free();
         holes.sort_unstable();
         let end = self.state.frames.next();
-        let count = limit / (PAGE * 512) + 128;
+        let count = Frozen::fork_tables_for(limit);
         let fork_tables = self.state.frames.reserve(count);
         self.state.frames.set_limit(limit);
         let frozen = Frozen {
@@ -153,7 +160,7 @@ impl Space {
 }
 
 /// A word of the snapshot's memory.
-pub(super) fn image_word(image: &Mapping, table: u64, index: usize) -> Result<u64> {
+pub(crate) fn image_word(image: &Mapping, table: u64, index: usize) -> Result<u64> {
     match image.at(table + 8 * index as u64, 8) {
         // SAFETY: eight aligned bytes lie at `p` in the snapshot's mapping, which nobody writes.
         Some(p) => Ok(unsafe { p.cast::<u64>().read() }),

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::state::account;
 
 /// The place of the first entry: `.` and `..` are listed before it.
@@ -12,16 +14,16 @@ pub const FIRST_PLACE: u64 = 2;
 /// a place misses no entry and shows none twice, whatever came and went meanwhile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folder {
-    by_name: BTreeMap<Arc<[u8]>, Entry>,
-    by_place: BTreeMap<u64, Arc<[u8]>>,
+    pub(super) by_name: BTreeMap<Arc<[u8]>, Entry>,
+    pub(super) by_place: BTreeMap<u64, Arc<[u8]>>,
     /// The place of the next entry.
-    next: u64,
+    pub(super) next: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
-    node: usize,
-    place: u64,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Entry {
+    pub(super) node: usize,
+    pub(super) place: u64,
 }
 
 impl Default for Folder {
