@@ -11,7 +11,7 @@
 //! randomness start anew with each request, as in any fork.
 
 mod format;
-pub(crate) mod lent;
+mod stored_lent;
 
 use std::fmt;
 use std::io;
@@ -28,9 +28,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::{ClockSource, fresh_seed};
 use crate::disk::format::{Fault, Reader, Section, Writer, refused};
-use crate::disk::lent::{Lent, StoredLent};
+use crate::disk::stored_lent::StoredLent;
 use crate::program::serve::{Protocol, Service};
 use crate::program::{BootReport, Program, next_id};
+use crate::spec::lent::Lent;
 
 /// What tells builds apart whose tables may differ.
 const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("MAYFLY_BUILD"));

@@ -19,10 +19,10 @@ use mayfly_vmm::Snapshot;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::{ClockSource, fresh_seed};
-use crate::disk::lent::Lent;
 use crate::program::running::Running;
 use crate::program::serve::Service;
 use crate::spec::Limits;
+use crate::spec::lent::Lent;
 use crate::spec::mount::Mount;
 
 /// Gives the requests of the warm-up one by one: told the answer to the one before (`None` at first) and its nanoseconds of CPU time. It is

@@ -2,6 +2,7 @@
 
 mod command;
 pub(crate) mod deno;
+pub(crate) mod lent;
 pub(crate) mod libraries;
 pub(crate) mod mount;
 

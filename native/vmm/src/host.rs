@@ -85,7 +85,10 @@ impl Host {
 
     /// What of this host a program depends on.
     pub fn facts(&self) -> &HostFacts {
-        self.facts.get_or_init(|| HostFacts::of(self))
+        let vectors = (self.xcr0, self.xsave_length);
+        let leaf = |function, index| self.leaf(function, index);
+        self.facts
+            .get_or_init(|| HostFacts::of(self.flavour, vectors, &leaf))
     }
 
     /// How this KVM behaves.

@@ -4,8 +4,7 @@ use std::arch::x86_64::{__cpuid_count, __get_cpuid_max};
 
 use serde::{Deserialize, Serialize};
 
-use crate::flavour::{Entry, Flush};
-use crate::host::Host;
+use crate::flavour::{Entry, Flavour, Flush};
 
 /// Leaves whose numbers are a CPU model's and not a core's: features, and the layout of what a guest's XCR0 may have. Few: in a virtual
 /// machine each costs an exit.
@@ -42,8 +41,12 @@ pub struct HostFacts {
 }
 
 impl HostFacts {
-    /// Those of this host.
-    pub(crate) fn of(host: &Host) -> HostFacts {
+    /// Those of this host: how its KVM behaves, a guest's XCR0 and bytes of vector registers, and what `guest` is told by CPUID.
+    pub(crate) fn of(
+        flavour: Flavour,
+        (xcr0, xsave_bytes): (u64, usize),
+        guest: &dyn Fn(u32, u32) -> [u32; 4],
+    ) -> HostFacts {
         let indexes = LEAVES.iter().copied();
         let highest = [0, 0x8000_0000].map(|range| __get_cpuid_max(range).0);
         let own = |leaf: u32, index| {
@@ -62,11 +65,11 @@ impl HostFacts {
         HostFacts {
             cpu: name(&own),
             host_leaves: told(&own),
-            guest_leaves: told(&|leaf, index| host.leaf(leaf, index)),
-            syscall_in_ring_3: host.flavour().entry == Entry::Ring3,
-            flush_by_cr3: host.flavour().flush == Flush::ReloadCr3,
-            xcr0: host.xcr0(),
-            xsave_bytes: host.xsave_length(),
+            guest_leaves: told(guest),
+            syscall_in_ring_3: flavour.entry == Entry::Ring3,
+            flush_by_cr3: flavour.flush == Flush::ReloadCr3,
+            xcr0,
+            xsave_bytes,
         }
     }
 

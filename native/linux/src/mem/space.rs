@@ -5,9 +5,8 @@
 
 mod copy;
 
-use std::ops::Range;
-
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 use crate::bounds;
 use crate::errno::Errno;
@@ -134,12 +133,6 @@ impl SpaceLimits {
 }
 
 impl AddressSpace {
-    /// The `brk` area.
-    #[must_use]
-    pub fn heap(&self) -> Range<u64> {
-        self.heap.clone()
-    }
-
     /// An empty address space.
     #[must_use]
     pub fn new(limits: SpaceLimits) -> Self {

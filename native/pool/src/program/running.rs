@@ -13,10 +13,10 @@ use mayfly_wire::{EXCHANGE_BYTES, Head, Kind};
 
 use crate::channel::Channel;
 use crate::clock::{ClockSource, fresh_seed};
-use crate::disk::lent::Lent;
 use crate::program::guest::Guest;
 use crate::sched::scheduler;
 use crate::sched::slice::TimeSlice;
+use crate::spec::lent::Lent;
 use crate::spec::mount::mount_all;
 use crate::spec::{BootError, Limits, Spec};
 use crate::wait::deadlines::Deadlines;

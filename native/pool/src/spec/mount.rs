@@ -3,18 +3,16 @@
 use std::fmt;
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::ptr::NonNull;
 use std::sync::Arc;
 
-use mayfly_linux::fs::host_file::{FileBytes, HostFile as GuestFile};
+use mayfly_linux::fs::host_file::HostFile as GuestFile;
 use mayfly_linux::fs::vfs::Vfs;
 use mayfly_linux::machine::SlotId;
 use mayfly_vmm::{HostFile, Vm};
 
-use crate::disk::lent::{Identity, Lent, Origin};
+use crate::spec::lent::{Identity, Lent, MappedFile, Origin};
 
 /// Files from this size on get a memory slot, which all machines share with the host's page cache. Smaller ones are copied.
 const SLOT_BYTES: u64 = 8 << 20;
@@ -190,50 +188,4 @@ fn open_file(path: &Path, vm: &mut Vm) -> Result<Lent, Box<dyn std::error::Error
             window,
         }),
     })
-}
-
-/// A whole file, mapped read-only.
-pub(crate) struct MappedFile {
-    base: NonNull<u8>,
-    length: usize,
-}
-
-// SAFETY: the mapping belongs to the value and is only read.
-unsafe impl Send for MappedFile {}
-// SAFETY: as above; reads from many threads do not disturb each other.
-unsafe impl Sync for MappedFile {}
-
-impl MappedFile {
-    pub fn new(file: &File, length: u64) -> io::Result<MappedFile> {
-        let length = usize::try_from(length).map_err(io::Error::other)?;
-        // SAFETY: no fixed address, so no existing mapping is touched; the kernel checks the rest.
-        let p = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                length,
-                libc::PROT_READ,
-                libc::MAP_PRIVATE,
-                file.as_raw_fd(),
-                0,
-            )
-        };
-        match NonNull::new(p.cast::<u8>()) {
-            Some(base) if p != libc::MAP_FAILED => Ok(MappedFile { base, length }),
-            _ => Err(io::Error::last_os_error()),
-        }
-    }
-}
-
-impl FileBytes for MappedFile {
-    fn bytes(&self) -> &[u8] {
-        // SAFETY: base and length are the mapping's, which lives as long as self. `Mount` asks that the file stays as it is.
-        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.length) }
-    }
-}
-
-impl Drop for MappedFile {
-    fn drop(&mut self) {
-        // SAFETY: base and length are what mmap gave; `bytes` borrows self, so no slice is left.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.length) };
-    }
 }

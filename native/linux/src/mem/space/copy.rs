@@ -6,6 +6,12 @@ use crate::machine::{Backing, Machine, PAGE, PageFault, PageState, Protection, U
 use crate::mem::vma::{Purpose, Source};
 
 impl AddressSpace {
+    /// The `brk` area.
+    #[must_use]
+    pub fn heap(&self) -> std::ops::Range<u64> {
+        self.heap.clone()
+    }
+
     /// Gives the guest the page at `address` (and neighbours that it will touch next), or says why not.
     ///
     /// # Errors

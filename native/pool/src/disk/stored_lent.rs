@@ -1,8 +1,7 @@
-//! The files that a host lends to a program: where each came from, so that a snapshot in a file can find it again, or see that it is
-//! another one.
+//! The files that a host lends to a program, in a snapshot's file: where each came from, so that it is found again, or seen to be another
+//! one.
 
-use std::fs::{self, File, Metadata};
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,47 +11,7 @@ use mayfly_vmm::HostFile;
 use serde::{Deserialize, Serialize};
 
 use super::format::{Checksum, Fault, refused};
-use crate::spec::mount::MappedFile;
-
-/// A file as the guest has it, and where it came from.
-#[derive(Clone, Debug)]
-pub(crate) struct Lent {
-    pub file: GuestFile,
-    /// `None`: its bytes were given.
-    pub origin: Option<Origin>,
-}
-
-/// A file of the host's.
-#[derive(Clone, Debug)]
-pub(crate) struct Origin {
-    pub path: PathBuf,
-    pub identity: Identity,
-    /// What its memory slot maps.
-    pub window: Option<Arc<HostFile>>,
-}
-
-/// What tells that a file of the host's was not written since.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Identity {
-    device: u64,
-    inode: u64,
-    bytes: u64,
-    /// Seconds and nanoseconds.
-    modified: (i64, i64),
-    changed: (i64, i64),
-}
-
-impl Identity {
-    pub fn of(meta: &Metadata) -> Identity {
-        Identity {
-            device: meta.dev(),
-            inode: meta.ino(),
-            bytes: meta.len(),
-            modified: (meta.mtime(), meta.mtime_nsec()),
-            changed: (meta.ctime(), meta.ctime_nsec()),
-        }
-    }
-}
+use crate::spec::lent::{Identity, Lent, MappedFile, Origin};
 
 /// The same in a snapshot's file.
 #[derive(Debug, Serialize, Deserialize)]
