@@ -25,14 +25,14 @@ impl FileBytes for Vec<u8> {
 /// Where the bytes are.
 #[derive(Clone, Serialize, Deserialize)]
 enum Content {
+    /// Somewhere else, by this number: in a snapshot's file, while one is written or read. First, as serde counts those that it skips on one way alone.
+    Placed(u32),
     /// The host lends them.
     #[serde(skip)]
     Lent(Arc<dyn FileBytes>),
     /// The guest wrote them.
     #[serde(skip)]
     OfGuest(Arc<Blocks>),
-    /// Somewhere else, by this number: in a snapshot's file, while one is written or read.
-    Placed(u32),
 }
 
 /// A read-only file. Cloning it clones a reference.

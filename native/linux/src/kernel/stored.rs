@@ -105,7 +105,8 @@ impl Snapshot {
         }
         let mut inside = Vec::<HostFile>::new();
         let mut place = |file: &HostFile| {
-            let same = |other: &HostFile| (other.address(), other.length()) == (file.address(), file.length());
+            let same =
+                |other: &HostFile| (other.address(), other.length()) == (file.address(), file.length());
             if let Some(at) = lent.iter().position(same) {
                 return Ok(file.placed(at as u32));
             }
