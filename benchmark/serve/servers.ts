@@ -35,7 +35,7 @@ export async function prepareServers(folder: string): Promise<ServedProgram[]> {
     'deno',
     '-o',
     `${folder}/react.js`,
-    `${PROGRAMS}react.js`,
+    `${PROGRAMS}react.cjs`,
   ])
   const deno = (file: string) => [Deno.execPath(), 'run', '--allow-net', '--allow-env', '--no-remote', file]
   const inMachine = { DENO_DIR: '/tmp/deno', HOME: '/tmp', NODE_ENV: 'production' }

@@ -115,7 +115,14 @@ async function record(recorder: WarmupRecorder, sample: Sample): Promise<void> {
   const count = file.counts.get(method) ?? 0
   if (file.broken || count >= (sample.isApp ? MAX_APP_SAMPLES : MAX_SAMPLES)) return
   const body = await bodyOf(sample.ctx)
-  if (body === null) return
+  if (body === null) {
+    const key = `${method} in pieces`
+    if (!file.shapes.has(key)) {
+      recorder.tell(`mayfly: not recorded, as its body came in pieces: ${method} ${sample.route.pattern}`)
+    }
+    file.shapes.add(key)
+    return
+  }
   const entry = await toEntry(sample, body)
   if (entry === null) return
   const key = keyOf(entry, sample.route)

@@ -1,6 +1,6 @@
 /** A page of some 50 components, rendered for each request by react-dom. */
-import { createElement } from 'react'
-import { renderToString } from 'react-dom/server'
+const { createElement } = require('react')
+const { renderToString } = require('react-dom/server')
 
 const people = Array.from({ length: 15 }, (_, i) => ({
   name: `Person ${i}`,
