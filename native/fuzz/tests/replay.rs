@@ -73,5 +73,5 @@ fn wire() {
 fn every_target_is_replayed() {
     let mut names: Vec<_> = TARGETS.iter().map(|target| target.0).collect();
     names.dedup();
-    assert_eq!(names, ["calls", "elf", "paths", "walker", "wire"]);
+    assert_eq!(names, ["calls", "elf", "paths", "stored", "walker", "wire"]);
 }
