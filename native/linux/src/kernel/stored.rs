@@ -301,7 +301,10 @@ impl Kernel {
         let in_space = USER_START <= heap.start && heap.start <= heap.end && heap.end <= USER_END - PAGE;
         ensure(heap == (0..0) || in_space, || format!("a heap at {heap:x?}"))?;
         let running = self.threads.get(self.current).map(|thread| thread.tid);
-        ensure(running == Some(self.loaded), || {
+        // The machine has the registers of the thread that ran last, which may have ended since.
+        let loaded_lives = self.threads.iter().any(|(_, thread)| thread.tid == self.loaded);
+        let agrees = running == Some(self.loaded) || running.is_none() && !loaded_lives;
+        ensure(agrees, || {
             format!("thread {running:?} runs, the machine has that of {}", self.loaded)
         })?;
         for (slot, thread) in self.threads.iter() {
