@@ -283,9 +283,10 @@ fn who_computes_gives_way_and_goes_on_where_it_was() {
     done.sort_by_key(|done| done.id);
     assert_eq!(text(&done[0].outcome), "7abae2d0a1937501");
     assert_eq!(done[1].outcome, Outcome::Timeout);
-    // Its timeout is of the time that it ran; while it gave way it waited in the queue.
+    // Its timeout is of the time that it ran; while it gave way it waited in the queue. What it computed between two looks at the clock
+    // counts for its timeout, not for what is told.
     let stats = done[1].stats;
-    assert!(stats.run_ns >= SECOND / 10 && stats.queue_ns > 0, "{stats:?}");
+    assert!(stats.run_ns >= SECOND / 11 && stats.queue_ns > 0, "{stats:?}");
     assert_eq!((pool.parked(), pool.stats().lost), (0, 0));
 }
 
