@@ -62,6 +62,10 @@ testIsolated('a way that the warm-up never went is told of, and one that it went
     for (let i = 0; i < 30; i++) await site.ask('/work?rounds=5000000')
     await site.close()
   })
-  assertEquals(toldBy(site.events, 'isolate:cold').map(({ shape }) => shape?.query), [['rounds']])
-  assertEquals(told.filter((line) => line.includes('is slow for')).length, 1)
+  const cold = toldBy(site.events, 'isolate:cold')
+  const slow = cold.filter(({ runMicros, trialMicros }) => runMicros! > 10 * trialMicros!)
+  assertEquals(slow.map(({ shape }) => shape?.query), [['rounds']])
+  // A busy host may hold up every one of some thirty quick requests, by a little.
+  assert(cold.length <= 2, Deno.inspect(cold))
+  assertEquals(told.filter((line) => line.includes('is slow for')).length, cold.length)
 })

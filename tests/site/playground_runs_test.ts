@@ -129,6 +129,8 @@ Deno.test({
           await page.click('#run')
           const answered = await says('#verdict', '^Answered after ').then(() => true, () => false)
           if (answered) break
+          // It said so, and the next run is another.
+          faults.length = 0
           assert(Date.now() < end, await page.locator('#verdict').innerText())
         }
         await says('#answer', 'from a virtual machine')

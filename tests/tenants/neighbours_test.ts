@@ -104,7 +104,9 @@ testIsolated('tenants that spin on every machine are not waited for', async () =
   await new Promise((resolve) => setTimeout(resolve, 500))
   for (let n = 0; n < 5; n++) {
     const { status, text } = await site.ask('good.localhost')
-    assertEquals([status, text, ended], [200, 'good', 0], told())
+    assertEquals([status, text], [200, 'good'], told())
+    // Who waited for a machine would be answered behind the first that ends; of the later ones a busy host makes some outlast it.
+    if (n === 0) assertEquals(ended, 0, told())
   }
   assertEquals(await Promise.all(spinning), [504, 504, 504], told())
 })
