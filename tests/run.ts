@@ -70,21 +70,22 @@ function inTurn(steps: Step[]): Stage {
 
 /**
  * Three lanes: what machines run is built by their first tests while the rest is checked, and the native tests of the same crates come
- * behind it. The other tests in machines are for who is ready.
+ * behind it. All other tests are for who is ready.
  */
 function planQuick(cargo: Cargo | undefined): Stage {
   const { plain, machines } = quickTests()
   console.log(
     'SKIPPED: Chromium, the runtime core, attacks, most npm packages, emulated hardware: deno task gate',
   )
-  const [first, ...shared] = machines
+  const [first, ...others] = machines
   return {
     lanes: [
       first === undefined ? [] : [first],
-      [plain],
+      [],
       [...checkSteps(), ...(cargo === undefined ? [] : [quickNativeTests(cargo)])],
     ],
-    shared,
+    // Those that wait for no build go first.
+    shared: [...plain, ...others],
   }
 }
 

@@ -39,7 +39,7 @@ export async function runStage({ lanes, shared }: Stage, total: Count, broken: s
   const left = [...shared]
   await Promise.all(lanes.map(async (own) => {
     const steps = [...own]
-    for (let step = steps.shift(); step !== undefined; step = steps.shift() ?? left.shift()) {
+    for (let step = steps.shift() ?? left.shift(); step !== undefined; step = steps.shift() ?? left.shift()) {
       const count = await runStep(step, show)
       total.passed += count.passed
       total.failed += count.failed

@@ -81,12 +81,12 @@ export function denoTests(
 }
 
 /** The quick half of the TypeScript tests that run in no machine, and of those that do. */
-export function quickTests(): { readonly plain: Step; readonly machines: readonly Step[] } {
+export function quickTests(): { readonly plain: readonly Step[]; readonly machines: readonly Step[] } {
   const env = { [TIER_VARIABLE]: 'test' satisfies Tier }
-  const ignored = `--ignore=${[...GATE_FILES, ...MACHINE_FILES, ...TIDY_FILES].join()}`
+  const files = [...quickFiles('tests')].filter((file) => !TIDY_FILES.includes(file))
   return {
-    plain: denoTests('tests', [ignored, 'tests'], env),
-    machines: machineTests('tests in machines', MACHINE_FILES.flatMap((path) => [...quickFiles(path)]), env),
+    plain: batches('tests', files.filter((file) => !runsMachines(file)), PLAIN_BATCH, env),
+    machines: batches('tests in machines', files.filter(runsMachines), BATCH, env),
   }
 }
 
@@ -107,7 +107,7 @@ export function allTests(): GateTests {
   const machines = [...MACHINE_FILES, ...GATE_FILES.filter((file) => !runsMachines(file))]
   return {
     plain: denoTests('tests', [ignored, 'tests'], env),
-    machines: machineTests('tests in machines', machines.filter((file) => file !== PACKAGES), env),
+    machines: batches('tests in machines', machines.filter((file) => file !== PACKAGES), BATCH, env),
     packages: packageTests(),
   }
 }
@@ -120,8 +120,8 @@ export async function otherTests(): Promise<GateTests> {
   return {
     plain: denoTests('tests', larger.filter((file) => !runsMachines(file)), rest),
     machines: [
-      ...machineTests('tests in machines', GATE_FILES.filter((file) => file !== PACKAGES), gate),
-      ...machineTests('tests in machines, the larger share', larger.filter(runsMachines), rest),
+      ...batches('tests in machines', GATE_FILES.filter((file) => file !== PACKAGES), BATCH, gate),
+      ...batches('tests in machines, the larger share', larger.filter(runsMachines), BATCH, rest),
     ],
     packages: packageTests(),
   }
@@ -129,13 +129,20 @@ export async function otherTests(): Promise<GateTests> {
 
 /** Files of tests in machines that one process runs: so few that lanes end together, so many that not all of it is starting up. */
 const BATCH = 4
+/** The same of tests in no machine, most of which are quick. */
+const PLAIN_BATCH = 20
 
-/** Tests in machines, in batches. `deno test` ignores nothing any more once one of its paths is a file: these are files, and whole folders. */
-function machineTests(name: string, paths: readonly string[], env: Readonly<Record<string, string>>): Step[] {
+/** Tests in batches. `deno test` ignores nothing any more once one of its paths is a file: these are files, and whole folders. */
+function batches(
+  name: string,
+  paths: readonly string[],
+  size: number,
+  env: Readonly<Record<string, string>>,
+): Step[] {
   const sorted = [...paths].sort()
-  const count = Math.ceil(sorted.length / BATCH)
+  const count = Math.ceil(sorted.length / size)
   return Array.from({ length: count }, (_, at) => {
-    const files = sorted.slice(at * BATCH, (at + 1) * BATCH)
+    const files = sorted.slice(at * size, (at + 1) * size)
     return denoTests(`${name}, ${at + 1} of ${count}`, files, env)
   })
 }
