@@ -10,6 +10,9 @@ use http_body_util::Full;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::sync::mpsc;
 
+/// Pieces of an answer that wait for the client.
+pub const PIECES: usize = 2;
+
 /// An answer that breaks off: its client is to see that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BrokenOff;

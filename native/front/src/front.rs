@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hyper::StatusCode;
+use mayfly_pool::Completion;
 use rustls::ServerConfig;
 use tokio::sync::Semaphore;
 
@@ -41,6 +42,15 @@ pub struct Front {
     pub tls: Option<Arc<ServerConfig>>,
     /// Whether what the program prints is told on the standard error.
     pub tells_log: bool,
+}
+
+impl Front {
+    /// Passes on what the program printed in a request.
+    pub(crate) fn tell_log(&self, completion: &Completion) {
+        if self.tells_log && !completion.traces.log.is_empty() {
+            eprint!("{}", String::from_utf8_lossy(&completion.traces.log));
+        }
+    }
 }
 
 /// What the front counts itself.

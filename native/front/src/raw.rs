@@ -7,13 +7,10 @@ use mayfly_pool::{Completion, Outcome, Protocol, Watch};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 
-use crate::body::BrokenOff;
+use crate::body::{BrokenOff, PIECES};
 use crate::front::Front;
 use crate::machines::{Asked, Told};
 use crate::tunnel::{SAID, carry};
-
-/// Pieces of the program's that wait for the client.
-const PIECES: usize = 2;
 
 /// Whatever both sides say, until the program ends it.
 #[derive(Debug)]
@@ -88,9 +85,7 @@ async fn relay(
 
 /// Brings the program's last bytes to the client, or breaks off.
 async fn finish(front: &Front, completion: Completion, pieces: &mpsc::Sender<Result<Bytes, BrokenOff>>) {
-    if front.tells_log && !completion.traces.log.is_empty() {
-        eprint!("{}", String::from_utf8_lossy(&completion.traces.log));
-    }
+    front.tell_log(&completion);
     let last = match completion.outcome {
         Outcome::Answered(bytes) => Ok(bytes.into()),
         other => {

@@ -15,7 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::answer::{self, Head, Malformed, Reader};
-use crate::body::{Body, BrokenOff};
+use crate::body::{Body, BrokenOff, PIECES};
 use crate::front::Front;
 use crate::machines::{Asked, Told};
 use crate::problem::{of_outcome, problem};
@@ -24,8 +24,6 @@ use crate::tunnel::Tunnel;
 
 /// Bytes of a body that come before a machine is asked: who is slow with less holds none.
 const AHEAD: usize = 64 << 10;
-/// Pieces of an answer that wait for the client.
-const PIECES: usize = 2;
 
 /// An answer of the front's own, in place of the program's.
 type Problem = (StatusCode, &'static str);
@@ -303,9 +301,7 @@ impl Way {
 
     /// Reads the last bytes of an answer.
     fn last(&mut self, completion: &Completion) -> Result<(), Problem> {
-        if self.front.tells_log && !completion.traces.log.is_empty() {
-            eprint!("{}", String::from_utf8_lossy(&completion.traces.log));
-        }
+        self.front.tell_log(completion);
         let Outcome::Answered(bytes) = &completion.outcome else {
             self.tell(&completion.outcome.to_string());
             return Err(of_outcome(&completion.outcome));
