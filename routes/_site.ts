@@ -44,6 +44,8 @@ export interface SiteOptions {
   readonly isolate?: false | 'worker'
   /** Write requests of isolated routes down, for their warm-up; in development only. Default false. */
   readonly recordWarmup?: boolean
+  /** Keeps the snapshots of isolated routes, which a later start goes on from. Default none. */
+  readonly cacheDir?: string | undefined
   /** Tenants have hosts below it, `acme.DOMAIN`. Default `localhost`. */
   readonly domain?: string
   /** The second server, which isolated routes may ask; whoever opened it closes it. Default none: they may ask nobody. */
@@ -137,13 +139,14 @@ export function createSite(options: SiteOptions = {}): Router {
 }
 
 function toIsolate(
-  { isolate, recordWarmup, neighbour }: SiteOptions,
+  { isolate, recordWarmup, cacheDir, neighbour }: SiteOptions,
   sandbox: () => Sandbox,
 ): RouterOptions['isolate'] {
   if (isolate === false) return false
   return {
     onUnavailable: isolate,
     recordWarmup,
+    cacheDir,
     bindings: createBindings(sandbox),
     outbound: neighbour?.outbound ?? { allow: [] },
   }
@@ -182,6 +185,7 @@ if (import.meta.main) {
     ...(Deno.env.get('SITE_WORKERS') === '1' ? { isolate: 'worker' } : {}),
     recordWarmup: Deno.args.includes('--record-warmup'),
     domain: Deno.env.get('SITE_DOMAIN'),
+    cacheDir: Deno.env.get('SITE_CACHE') || undefined,
     neighbour,
   })
   await router.serve({

@@ -8,27 +8,29 @@ const CHROMIUM = ['chromium', 'fonts-liberation']
 const GUEST_TOOLS = ['cmake', 'make', 'gcc', 'libc6-dev', 'libsimde-dev']
 
 /**
- * Installs Debian's Chromium for the browser tests where that is possible: apt-get is there, we are root, and
- * MAYFLY_NO_INSTALL is not set. Says what it does; without it the browser tests say that they skip.
+ * Installs Debian's Chromium for the browser tests, and what the small guest is built with, where that is possible: apt-get is there, we
+ * are root, and MAYFLY_NO_INSTALL is not set. Says what it does; without it these tests say that they skip.
  */
-export async function installChromium(): Promise<void> {
-  if (!await runs('chromium', ['--version'])) await install('chromium', 'the browser tests', CHROMIUM)
+export async function installTools(): Promise<void> {
+  const packages: string[] = []
+  const uses: string[] = []
+  if (!await runs('chromium', ['--version'])) {
+    packages.push(...CHROMIUM)
+    uses.push('the browser tests')
+  }
+  if (await checkTools().then(() => false, () => true)) {
+    packages.push(...GUEST_TOOLS)
+    uses.push('the small guest')
+  }
+  if (packages.length > 0) await install(uses.join(' and '), packages)
 }
 
-/** Installs what the small guest is built with, under the same conditions; without it its tests say that they skip. */
-export async function installGuestTools(): Promise<void> {
-  const missing = await checkTools().then(() => false, () => true)
-  if (missing) await install('SIMDe or CMake', 'the small guest', GUEST_TOOLS)
-}
-
-async function install(what: string, whatFor: string, packages: readonly string[]): Promise<void> {
+async function install(whatFor: string, packages: readonly string[]): Promise<void> {
+  const names = packages.join(' ')
   if (Deno.env.has('MAYFLY_NO_INSTALL') || Deno.uid() !== 0 || !await runs('apt-get', ['--version'])) {
-    console.log(
-      `SKIPPED: no ${what} for ${whatFor}; install it (Debian: apt-get install ${packages.join(' ')})`,
-    )
+    console.log(`SKIPPED: no tools for ${whatFor}; install them (Debian: apt-get install ${names})`)
     return
   }
-  const names = packages.join(', ')
   console.log(`installing ${names} with apt-get for ${whatFor} (MAYFLY_NO_INSTALL=1 stops this)`)
   const env = { DEBIAN_FRONTEND: 'noninteractive' }
   await apt(['update', '-q'], env)

@@ -8,7 +8,7 @@
 import { parseArgs } from '@std/cli/parse-args'
 import { red } from '@std/fmt/colors'
 import { type Cargo, findCargo, ToolchainError } from '../src/isolate/ffi/build/toolchain.ts'
-import { installChromium, installGuestTools } from './install.ts'
+import { installTools } from './install.ts'
 import { type Count, runStage, type Stage, type Step } from './runner.ts'
 import {
   allNativeTests,
@@ -17,12 +17,15 @@ import {
   checkSteps,
   denoTests,
   emulatedAmdV,
+  emulatedAmdVWhole,
   emulatedVtx,
   fuzzing,
   generatedCalls,
   guestSteps,
   nativeLints,
   otherTests,
+  prepareAmdV,
+  prepareFuzzing,
   quickNativeTests,
   quickTests,
   soak,
@@ -58,7 +61,9 @@ async function planStages(args: readonly string[]): Promise<Stage[]> {
   if (flags.vtx) return cargo === undefined ? [] : [inTurn([emulatedVtx(cargo, args.slice(1))])]
   if (flags.gate) return await planGate(cargo, flags['after-test'] === true)
   if (flags.nightly) {
-    const native = cargo === undefined ? [] : [emulatedVtx(cargo, []), fuzzing(cargo, FUZZ_SECONDS.nightly)]
+    const native = cargo === undefined
+      ? []
+      : [emulatedAmdVWhole(cargo), emulatedVtx(cargo, []), fuzzing(cargo, FUZZ_SECONDS.nightly)]
     return [inTurn([...native, generatedCalls(), ...cargo === undefined ? [] : [soak()]])]
   }
   return [planQuick(cargo)]
@@ -69,8 +74,8 @@ function inTurn(steps: Step[]): Stage {
 }
 
 /**
- * Three lanes: what machines run is built by their first tests while the rest is checked, and the native tests of the same crates come
- * behind it. All other tests are for who is ready.
+ * What machines run is built by their first tests while the rest is checked, and the native tests of the same crates come behind it. All
+ * other tests are for who is ready. Tests wait much, so four lanes keep two cores busy.
  */
 function planQuick(cargo: Cargo | undefined): Stage {
   const { plain, machines } = quickTests()
@@ -81,6 +86,7 @@ function planQuick(cargo: Cargo | undefined): Stage {
   return {
     lanes: [
       first === undefined ? [] : [first],
+      [],
       [],
       [...checkSteps(), ...(cargo === undefined ? [] : [quickNativeTests(cargo)])],
     ],
@@ -94,8 +100,7 @@ function planQuick(cargo: Cargo | undefined): Stage {
  * clone.
  */
 async function planGate(cargo: Cargo | undefined, afterTest: boolean): Promise<Stage[]> {
-  await installChromium()
-  await installGuestTools()
+  await installTools()
   const { plain, machines, packages } = afterTest ? await otherTests() : allTests()
   const checks = [...afterTest ? [] : checkSteps(), checkPackages()]
   if (cargo === undefined) return [inTurn([...checks, plain, ...machines, packages])]
@@ -103,10 +108,10 @@ async function planGate(cargo: Cargo | undefined, afterTest: boolean): Promise<S
   return [
     {
       lanes: [
-        // The tests of `runtime: 'core'` run what it builds.
-        guest.tests,
-        [...checks, plain, ...guest.lints, packages],
-        [...nativeLints(cargo), allNativeTests(cargo)],
+        // The tests of `runtime: 'core'` run what it builds, and the lints wait for that build anyway.
+        [...guest.tests, ...guest.lints],
+        [...checks, plain, packages],
+        [...nativeLints(cargo), allNativeTests(cargo), prepareAmdV(cargo), prepareFuzzing(cargo)],
       ],
       shared: machines,
     },

@@ -6,7 +6,7 @@ import type { Cargo } from '../src/isolate/ffi/build/toolchain.ts'
 import { countCargoTests, countDenoTests, countRunner, ROOT, type Step } from './runner.ts'
 import { GATE_FILES, MACHINE_FILES, type Tier, TIER_VARIABLE } from './tiers.ts'
 
-/** Of the emulated AMD-V, after which no more tests start: with builds and the last test the step ends within ten minutes. */
+/** Of the emulated AMD-V, after which no more tests start: its share takes some 250 s. */
 const BUDGET_SECONDS = 420
 
 /** Twice what the longest run of `deno test` takes: it ends by a failure where a test waits for ever. */
@@ -14,8 +14,8 @@ const DENO_TEST_MINUTES = 25
 
 const PACKAGES = 'tests/packages'
 
-/** How a test asks for its tier: by `tiers.ts`, or the runtimes of the fixture. */
-const ASKS_TIER = /\b(?:isQuick|isRest|RUNTIMES)\b/
+/** How a test asks for its tier: by `tiers.ts`, or the runtimes of the fixtures. */
+const ASKS_TIER = /\b(?:isQuick|isRest|RUNTIMES|inEachRuntime|inEachSandbox|openInEach)\b/
 
 /** What the rules of the layout are tested by: circles, upward imports, limits and arguments named twice. */
 const TIDY_FILES = ['imports', 'rust_modules', 'native_tables'].map((name) => `tests/tidy/${name}_test.ts`)
@@ -132,6 +132,17 @@ const BATCH = 4
 /** The same of tests in no machine, most of which are quick. */
 const PLAIN_BATCH = 20
 
+/** Those that take longest are a batch each, the first ones: a lane that began one last would end long behind the others. */
+const LONG_FILES: readonly string[] = [
+  'tests/isolated/stream_test.ts',
+  'tests/isolated/body_stream_test.ts',
+  'tests/sandbox/run_test.ts',
+  'tests/site/browser_test.ts',
+  'tests/isolated/reset_check_test.ts',
+  'tests/isolated/limits_test.ts',
+  'tests/tenants/neighbours_test.ts',
+]
+
 /** Tests in batches. `deno test` ignores nothing any more once one of its paths is a file: these are files, and whole folders. */
 function batches(
   name: string,
@@ -140,11 +151,10 @@ function batches(
   env: Readonly<Record<string, string>>,
 ): Step[] {
   const sorted = [...paths].sort()
-  const count = Math.ceil(sorted.length / size)
-  return Array.from({ length: count }, (_, at) => {
-    const files = sorted.slice(at * size, (at + 1) * size)
-    return denoTests(`${name}, ${at + 1} of ${count}`, files, env)
-  })
+  const found = LONG_FILES.filter((file) => sorted.includes(file)).map((file) => [file])
+  const others = sorted.filter((file) => !LONG_FILES.includes(file))
+  for (let at = 0; at < others.length; at += size) found.push(others.slice(at, at + size))
+  return found.map((files, at) => denoTests(`${name}, ${at + 1} of ${found.length}`, files, env))
 }
 
 function runsMachines(file: string): boolean {
@@ -180,18 +190,31 @@ function* quickFiles(path: string): Generator<string> {
 }
 
 /**
- * The native tests of the main paths, in the crates as the library has them: what it was built of is not compiled again. Those that
- * need /dev/kvm say so when they skip.
+ * The native tests of the main paths, in the crates as the library has them: what it was built of is not compiled again, and the tests
+ * themselves are not optimised. Those that need /dev/kvm say so when they skip.
  */
 export function quickNativeTests({ command, env }: Cargo): Step {
   const crates = ['wire', 'guard', 'linux', 'vmm', 'pool', 'ffi']
   const packages = crates.flatMap((crate) => ['--package', `mayfly-${crate}`])
-  return nativeTests(command, ['--release', ...packages, '--lib', '--test', 'pool'], env)
+  const wrapper = { RUSTC_WRAPPER: `${ROOT}native/unoptimised_tests` }
+  return nativeTests(command, ['--release', ...packages, '--lib', '--test', 'pool'], { ...env, ...wrapper })
 }
 
 /** All native tests on this machine's KVM, of the build that the emulated machines run: optimised, with debug assertions. */
-export function allNativeTests({ command, env }: Cargo): Step {
-  return nativeTests(`${ROOT}native/hwtest/cargo`, ['--workspace'], { ...env, CARGO: command })
+export function allNativeTests(cargo: Cargo): Step {
+  return nativeTests(HARDWARE_CARGO, ['--workspace'], hardwareEnvironment(cargo))
+}
+
+const HARDWARE_CARGO = `${ROOT}native/hwtest/cargo`
+
+/** Of all that builds or runs the tests of emulated machines: with other variables cargo would build them again. */
+function hardwareEnvironment({ command, env }: Cargo): Record<string, string> {
+  return {
+    ...env,
+    ...clippyInBuild(command),
+    CARGO: command,
+    PATH: `${dirname(command)}:${Deno.env.get('PATH') ?? ''}`,
+  }
 }
 
 function nativeTests(command: string, args: readonly string[], env: Cargo['env']): Step {
@@ -205,15 +228,26 @@ function nativeTests(command: string, args: readonly string[], env: Cargo['env']
   }
 }
 
-/** Format and lints of the Rust workspace. */
-export function nativeLints({ command, env }: Cargo): Step[] {
+/**
+ * Format and lints of the Rust workspace. The lints build for {@link allNativeTests}, which is all but the library as users have it: that
+ * cannot be static.
+ */
+export function nativeLints(cargo: Cargo): Step[] {
   const cwd = `${ROOT}native`
+  const { command, env } = cargo
   return [
     { name: 'native format', command, args: ['fmt', '--all', '--check'], cwd, env },
     {
-      name: 'native lint',
+      name: 'native lint and build',
+      command: HARDWARE_CARGO,
+      args: ['test', '--quiet', '--locked', '--workspace', '--no-run'],
+      cwd,
+      env: hardwareEnvironment(cargo),
+    },
+    {
+      name: 'native lint of the library',
       command,
-      args: ['clippy', '--quiet', '--locked', '--all-targets', '--', '-D', 'warnings'],
+      args: ['clippy', '--quiet', '--locked', '--package', 'mayfly-ffi', '--', '-D', 'warnings'],
       cwd,
       env,
     },
@@ -221,14 +255,22 @@ export function nativeLints({ command, env }: Cargo): Step[] {
 }
 
 /** Each target for a while, two at a time. */
-export function fuzzing({ command, env }: Cargo, seconds: number): Step {
+export function fuzzing(cargo: Cargo, seconds: number): Step {
+  return { ...fuzzStep('fuzzing', cargo, ['--seconds', String(seconds)]), count: countRunner }
+}
+
+/** Builds what {@link fuzzing} runs, beside other tests. */
+export function prepareFuzzing(cargo: Cargo): Step {
+  return fuzzStep('what is fuzzed', cargo, ['--build'])
+}
+
+function fuzzStep(name: string, { command, env }: Cargo, args: readonly string[]): Step {
   return {
-    name: 'fuzzing',
+    name,
     command: `${ROOT}native/fuzz/run`,
-    args: ['--seconds', String(seconds)],
+    args,
     cwd: `${ROOT}native`,
     env: { ...env, CARGO: command },
-    count: countRunner,
   }
 }
 
@@ -279,32 +321,43 @@ export async function guestSteps({ command, env }: Cargo): Promise<{ lints: Step
   }
 }
 
+/** Both machines with AMD-V: with nested paging, and at the same time without. */
+const AMD_V = ['--npt=1', '--npt=0']
+
 /**
- * The native tests, and the framework's over a socket, on the hardware KVM of an emulated machine: with nested paging, and at
- * the same time without. Whether the emulator can be had, it finds out itself.
+ * The share of a gate of the native tests, and of the framework's over a socket, on the hardware KVM of emulated machines. Whether the
+ * emulator can be had, it finds out itself.
  */
 export function emulatedAmdV(cargo: Cargo): Step {
-  return hardwareStep('emulated AMD-V', cargo, [
-    '--npt=1',
-    '--npt=0',
-    '--budget',
-    String(BUDGET_SECONDS),
-    '--deno',
-    Deno.execPath(),
+  return hardwareStep('emulated AMD-V', cargo, [...AMD_V, '--share', '--budget', String(BUDGET_SECONDS)])
+}
+
+/** Downloads and builds what {@link emulatedAmdV} runs, beside other tests. */
+export function prepareAmdV(cargo: Cargo): Step {
+  const { count: _count, ...step } = hardwareStep('what emulated AMD-V runs', cargo, [
+    ...AMD_V,
+    '--share',
+    '--prepare',
   ])
+  return step
+}
+
+/** All tests on both machines with AMD-V; the longest programs have time. */
+export function emulatedAmdVWhole(cargo: Cargo): Step {
+  return hardwareStep('emulated AMD-V, all of it', cargo, [...AMD_V, '--limit', '900'])
 }
 
 /** The same on VT-x, which is slow; `more` are arguments of `native/hwtest/run`. */
 export function emulatedVtx(cargo: Cargo, more: readonly string[]): Step {
-  return hardwareStep('emulated VT-x', cargo, ['--bochs', '--deno', Deno.execPath(), ...more])
+  return hardwareStep('emulated VT-x', cargo, ['--bochs', ...more])
 }
 
-function hardwareStep(name: string, { command, env }: Cargo, args: readonly string[]): Step {
+function hardwareStep(name: string, cargo: Cargo, args: readonly string[]): Step {
   return {
     name,
     command: `${ROOT}native/hwtest/run`,
-    args,
-    env: { ...env, PATH: `${dirname(command)}:${Deno.env.get('PATH') ?? ''}` },
+    args: ['--deno', Deno.execPath(), ...args],
+    env: hardwareEnvironment(cargo),
     count: countRunner,
   }
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Serves programs of several runtimes unmodified, with a reset for each request, asks each and prints a table. What is not installed is
+# Serves programs of several runtimes unmodified, with a reset for each request and without, asks each and prints a table. What is not installed is
 # said. Build first: cargo build --release -p mayfly-front
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -48,39 +48,140 @@ class Handler(BaseHTTPRequestHandler):
         pass
 HTTPServer(('', 8000), Handler).serve_forever()
 EOF
+cat > "$work/webrick.rb" <<'EOF'
+require 'webrick'
+count = 0
+server = WEBrick::HTTPServer.new(Port: 8000, AccessLog: [], Logger: WEBrick::Log.new(File::NULL))
+server.mount_proc('/') { |_, response| response.body = "hello #{count += 1}" }
+server.start
+EOF
+cat > "$work/config.ru" <<'EOF'
+count = 0
+run ->(_) { [200, { 'content-type' => 'text/plain' }, ["hello #{count += 1}"]] }
+EOF
+cat > "$work/Hello.java" <<'EOF'
+import com.sun.net.httpserver.HttpServer;
+import java.net.InetSocketAddress;
+import java.util.concurrent.atomic.AtomicInteger;
 
-printf '%-28s %-10s %-10s %-8s %-8s %s\n' server 'boot ms' 'snapshot' reset HTTP/2 'requests/s (50 connections)'
+public class Hello {
+  public static void main(String[] arguments) throws Exception {
+    var count = new AtomicInteger();
+    var server = HttpServer.create(new InetSocketAddress(8000), 0);
+    server.createContext("/", exchange -> {
+      var body = ("hello " + count.incrementAndGet()).getBytes();
+      exchange.sendResponseHeaders(200, body.length);
+      exchange.getResponseBody().write(body);
+      exchange.close();
+    });
+    server.start();
+  }
+}
+EOF
+cat > "$work/blocking.rs" <<'EOF'
+use std::io::{BufRead, BufReader, Write};
+
+fn main() {
+    let mut count = 0;
+    for stream in std::net::TcpListener::bind("0.0.0.0:8000").unwrap().incoming() {
+        let mut stream = stream.unwrap();
+        let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+        while lines.next().is_some_and(|line| !line.unwrap().is_empty()) {}
+        count += 1;
+        let body = format!("hello {count}");
+        let length = body.len();
+        write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}").unwrap();
+    }
+}
+EOF
+mkdir -p "$work/axum/src"
+cat > "$work/axum/Cargo.toml" <<'EOF'
+[package]
+name = "hello"
+version = "0.1.0"
+edition = "2024"
+
+[dependencies]
+axum = "0.8"
+tokio = { version = "1", features = ["macros", "net", "rt-multi-thread"] }
+EOF
+cat > "$work/axum/src/main.rs" <<'EOF'
+use std::sync::atomic::{AtomicU64, Ordering};
+
+static COUNT: AtomicU64 = AtomicU64::new(1);
+
+async fn hello() -> String {
+    format!("hello {}", COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+#[tokio::main]
+async fn main() {
+    let app = axum::Router::new().route("/", axum::routing::get(hello));
+    let listener = tokio::net::TcpListener::bind("0.0.0.0:8000").await.unwrap();
+    axum::serve(listener, app).await.unwrap();
+}
+EOF
+mkdir "$work/www"
+printf 'hello 21' > "$work/www/index.html"
+cat > "$work/lighttpd.conf" <<EOF
+server.document-root = "$work/www"
+server.port = 8000
+server.modules = ()
+index-file.names = ( "index.html" )
+EOF
+
+row() { printf '%-22s %-8s %-9s %-24s %-24s %-7s %s\n' "$@"; }
+row server 'boot ms' snapshot 'reset per request' 'keeps its state' HTTP/2 'requests/s (50 connections)'
+
+# Starts `mayfly serve` with these arguments and sets `address`, or leaves it empty.
+start() {
+  : > "$work/log"
+  "$mayfly" serve --listen 127.0.0.1:0 --quiet --warmup 20 "$@" 2> "$work/log" &
+  server=$! tries=0
+  until grep -q 'listening on' "$work/log" || ! kill -0 $server 2> /dev/null || [ $((tries += 1)) -gt 900 ]; do sleep 0.1; done
+  address=$(sed -n 's/.*listening on \([^,]*\),.*/\1/p' "$work/log")
+}
+stop() {
+  kill $server 2> /dev/null
+  wait $server 2> /dev/null
+  server=
+}
+# Three requests on one connection: each meets the snapshot behind 20 requests, or the one before it. WANTED
+ask() {
+  answers=$(curl -s -m 10 "http://$address/" "http://$address/" "http://$address/")
+  [ "$answers" = "$1" ] && echo yes || echo "no: $answers"
+}
 
 # NAME WANTED-COMMAND OPTIONS run PROGRAM...
 try() {
   name=$1 wanted=$2
   shift 2
-  command -v "$wanted" > /dev/null || { printf '%-28s not installed\n' "$name"; return; }
-  : > "$work/log"
-  "$mayfly" serve --listen 127.0.0.1:0 --ephemeral --quiet --warmup 20 "$@" 2> "$work/log" &
-  server=$! tries=0
-  until grep -q 'listening on' "$work/log" || ! kill -0 $server 2> /dev/null || [ $((tries += 1)) -gt 300 ]; do sleep 0.1; done
-  address=$(sed -n 's/.*listening on \([^,]*\),.*/\1/p' "$work/log")
+  command -v "$wanted" > /dev/null || { row "$name" 'not installed'; return; }
+  start --ephemeral "$@"
   if [ -z "$address" ]; then
-    printf '%-28s does not boot: %s\n' "$name" "$(grep . "$work/log" | tail -n 1)"
-  else
-    # One connection, three requests: each meets the snapshot behind 20 requests.
-    answers=$(curl -s -m 10 "http://$address/" "http://$address/" "http://$address/")
-    case $answers in 'hello 21hello 21hello 21') reset=yes ;; *) reset="no ($answers)" ;; esac
-    two=$(curl -s -m 10 -o /dev/null -w '%{http_version}' --http2-prior-knowledge "http://$address/")
-    rate=
-    if [ -n "${AUTOCANNON:-}" ]; then
-      rate=$(node "$AUTOCANNON" -j -c 50 -d 3 "http://$address/" 2> /dev/null |
-        node -e 'const r = JSON.parse(require("fs").readFileSync(0)); console.log(Math.round(r.requests.average), "failed:", r.errors + r.non2xx)')
-    fi
-    printf '%-28s %-10s %-10s %-8s %-8s %s\n' "$name" "$(sed -n 's/.*booted in \([0-9]*\) ms.*/\1/p' "$work/log")" \
-      "$(sed -n 's/.*, \([0-9]* MiB\)$/\1/p' "$work/log")" "$reset" "$two" "$rate"
+    row "$name" "does not boot: $(grep . "$work/log" | tail -n 1)"
+    stop
+    return
   fi
-  kill $server 2> /dev/null
-  wait $server 2> /dev/null
-  server=
+  boot=$(sed -n 's/.*booted in \([0-9]*\) ms.*/\1/p' "$work/log")
+  size=$(sed -n 's/.*, \([0-9]* MiB\)$/\1/p' "$work/log")
+  reset=$(ask 'hello 21hello 21hello 21')
+  two=$(curl -s -m 10 -o /dev/null -w '%{http_version}' --http2-prior-knowledge "http://$address/")
+  rate=
+  if [ -n "${AUTOCANNON:-}" ]; then
+    rate=$(node "$AUTOCANNON" -j -c 50 -d 3 "http://$address/" 2> /dev/null |
+      node -e 'const r = JSON.parse(require("fs").readFileSync(0)); console.log(Math.round(r.requests.average), "failed:", r.errors + r.non2xx)')
+  fi
+  stop
+  start --threads 1 "$@"
+  # What answers the same whatever it is asked has no state.
+  case $name in lighttpd*) kept='has none' ;; *) kept=$(ask 'hello 21hello 22hello 23') ;; esac
+  stop
+  row "$name" "$boot" "$size" "$reset" "$kept" "$two" "$rate"
 }
 
+# Libraries of the system, for programs that find some by name while they run.
+system=/usr/lib/x86_64-linux-gnu
 command -v go > /dev/null && (cd "$work/go" && CGO_ENABLED=0 go build -o ../hello .)
 try 'Go net/http' go run "$work/hello"
 try 'Node http' node --allow-read "$work" run node "$work/node.js"
@@ -88,3 +189,18 @@ try 'Deno Deno.serve' deno --env DENO_DIR=/tmp/deno --env HOME=/tmp --allow-read
   run deno run --allow-net --no-remote --no-npm "$work/deno.js"
 python=$(readlink -f /usr/bin/python3)
 try 'Python http.server' "$python" --allow-read "$work,/usr/lib/$(basename "$python")" run "$python" "$work/server.py"
+ruby=$(readlink -f "$(command -v ruby || echo ruby)")
+gems=/usr/lib/ruby,/usr/share/rubygems-integration,/var/lib/gems,$system/ruby
+try 'Ruby WEBrick' ruby --allow-read "$work,$gems" run "$ruby" "$work/webrick.rb"
+try 'Ruby Puma' puma --allow-read "$work,$gems,$(command -v puma),$system" \
+  run "$ruby" "$(command -v puma)" -C - -w 0 -t 2:2 -b tcp://0.0.0.0:8000 "$work/config.ru"
+java=$(readlink -f "$(command -v java || echo java)")
+home=${java%/bin/java}
+command -v javac > /dev/null && javac -d "$work" "$work/Hello.java"
+try 'Java HttpServer' javac --allow-read "$work,$home,/etc/java-17-openjdk,$system/libstdc++.so.6,$system/libgcc_s.so.1,$system/libm.so.6,$system/libz.so.1" \
+  run "$java" -Xmx128m -XX:+UseSerialGC -cp "$work" Hello
+command -v rustc > /dev/null && rustc -O -o "$work/blocking" "$work/blocking.rs"
+try 'Rust std, blocking' rustc run "$work/blocking"
+command -v cargo > /dev/null && (cd "$work/axum" && cargo build --release --quiet --target-dir "$work/axum/target")
+try 'Rust axum' cargo run "$work/axum/target/release/hello"
+try 'lighttpd (C)' lighttpd --allow-read "$work,/usr/lib/lighttpd" run "$(command -v lighttpd)" -D -f "$work/lighttpd.conf"

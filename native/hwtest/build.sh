@@ -16,7 +16,8 @@ build_programs() {
   : >"$work/cargo.json"
   ((${#selection[@]} == 0)) ||
     cargo_static test "${selection[@]}" --tests --no-run >"$work/cargo.json" || fail "the tests do not build"
-  cargo_static build -p mayfly-vm --bins >>"$work/cargo.json" || fail "mayfly-vm does not build"
+  # All tests bring it with them, and built alone it has other features.
+  ((${#only[@]} == 0)) || cargo_static build -p mayfly-vm --bins >>"$work/cargo.json" || fail "mayfly-vm does not build"
   read_artifacts <"$work/cargo.json" | LC_ALL=C sort -u >"$work/programs"
   [[ -z $deno ]] || echo "test framework framework /hwtest sh" >>"$work/programs"
   order_tests
@@ -24,39 +25,48 @@ build_programs() {
 }
 
 # Puts the tests into the order of the file `order`, drops those that were not chosen, and writes behind each line
-# `all|once FILTER...`.
+# `all|once|npt=1|npt=0 FILTER...`.
 order_tests() {
-  local kind crate name folder path title rank when filters
+  local kind crate name folder path title rank when filters left=()
   while read -r kind crate name folder path; do
     title=$crate/$name filters=$filter
     [[ $crate != framework ]] || title=framework
     if [[ $kind == bin ]]; then
       rank=0 when=all
     elif is_chosen "$title"; then
-      rank_of "$title"
+      rank_of "$title" || { left+=("$title") && continue; }
     else
       continue
     fi
     printf '%03d %s %s %s %s %s %s %s\n' "$rank" "$kind" "$crate" "$name" "$folder" "$path" "$when" "$filters"
-  done <"$work/programs" | LC_ALL=C sort | cut -d' ' -f2- >"$work/ordered"
-  mv "$work/ordered" "$work/programs"
+  done <"$work/programs" >"$work/ranked"
+  LC_ALL=C sort "$work/ranked" | cut -d' ' -f2- >"$work/programs"
+  ((${#left[@]} == 0)) || say "not in this share: ${left[*]}"
 }
 
-# Sets $rank and $when as the file `order` says.
+# Sets $rank and $when as the file `order` says, and in a share $filters. Fails for what no machine runs: in a share, what has no place
+# there.
 rank_of() { # TITLE
-  local number=0 others=0 pattern word
+  local number=0 others=0 pattern word names
   rank='' when=all
-  while read -r pattern word; do
+  while read -r pattern word names; do
     [[ -n $pattern && $pattern != '#'* ]] || continue
     number=$((number + 1))
     [[ $pattern != - ]] || others=$number
     # shellcheck disable=SC2053 # a pattern
     if [[ $1 == $pattern ]]; then
       rank=$number when=${word:-all}
+      if [[ -n $share ]]; then
+        filters=${filters:-${names//,/ }}
+        [[ $when != whole && $when != once ]]
+      elif [[ $when != once ]]; then
+        when=all
+      fi
       return
     fi
   done <"$here/order"
   rank=$others
+  [[ -z $share ]]
 }
 
 # Whether a test program is to run, by --only and --without; sets $filters to what --only says of it.

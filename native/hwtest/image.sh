@@ -110,7 +110,8 @@ add_programs() {
 # The framework with its DENO_DIR, for the check that serves an isolated route.
 add_framework() {
   say "gathering the framework"
-  timeout -k 5 1800 "$deno" run --quiet --allow-all --no-prompt "$here/framework.ts" "$tree/hwtest" >&2 || fail "the framework cannot be gathered"
+  # What it builds is kept for users, and the gate lints our own builds.
+  env -u RUSTC_WORKSPACE_WRAPPER timeout -k 5 1800 "$deno" run --quiet --allow-all --no-prompt "$here/framework.ts" "$tree/hwtest" >&2 || fail "the framework cannot be gathered"
   add_libraries "$(find "$tree/hwtest/mayfly/native/target" -name '*.so')"
 }
 

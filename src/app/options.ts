@@ -39,6 +39,13 @@ export interface IsolateRouterOptions extends IsolateDefaults {
    */
   memoryBudgetMb?: number | undefined
   /**
+   * Folder for the snapshots of isolated routes, made if need be: a server that starts again goes on from them, and boots and warms up
+   * nothing. They hold all that the programs hold in memory, values of `env` too. The folder must be this user's alone. Default: none.
+   */
+  cacheDir?: string | undefined
+  /** MiB for the files in `cacheDir`; over it those that were not used for the longest time are removed. Default 2048. */
+  cacheMb?: number | undefined
+  /**
    * Where no virtual machine can run: `refuse` (the default) answers 503; `worker` runs the handlers in Deno processes without
    * permissions, a weaker boundary, and says so at start and in every response (`x-mayfly-isolation: worker`).
    */
@@ -120,6 +127,8 @@ const FOLDER = text('a folder as non-empty text')
 const ISOLATE_RULES: OptionRules<IsolateRouterOptions> = {
   ...DEFAULT_RULES,
   ...MACHINE_RULES,
+  cacheDir: FOLDER,
+  cacheMb: integer(1, 1 << 24),
   onUnavailable: oneOf('refuse', 'worker'),
   recordWarmup: flag(),
   bindings: rule('an object of bindings', isObject),

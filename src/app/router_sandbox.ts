@@ -20,6 +20,8 @@ function createSandbox(app: App): Sandbox {
     queue,
     parked,
     memoryBudgetMb,
+    cacheDir: _folder,
+    cacheMb: _most,
     bindings: _bindings,
     warmupAnswers: _answers,
     outbound: _outbound,

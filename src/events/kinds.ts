@@ -73,6 +73,8 @@ export interface IsolateMetadata {
   readonly bootMs?: number | undefined
   /** Of `isolate:ready`: false before the warm-up, which follows in the background and has an event of its own. */
   readonly warm?: boolean | undefined
+  /** Of `isolate:ready`, where `cacheDir` is set: whether its snapshot came from there. */
+  readonly cached?: boolean | undefined
   /** Milliseconds of them until its modules had run, from a started runtime on. */
   readonly loadMs?: number | undefined
   /** The warm-up was long enough: requests run as fast as at its end. */
@@ -181,6 +183,7 @@ export interface LifecycleEventMap {
   'isolate:boot': IsolateMetadata
   'isolate:missing': IsolateMetadata
   'isolate:ready': IsolateMetadata
+  'isolate:stale': IsolateMetadata
   'isolate:drop': IsolateMetadata
   'isolate:residue': IsolateMetadata
   'isolate:unsettled': IsolateMetadata
@@ -261,6 +264,7 @@ export const LIFECYCLE_KINDS: readonly LifecycleKind[] = Object.freeze(
     'isolate:boot',
     'isolate:missing',
     'isolate:ready',
+    'isolate:stale',
     'isolate:drop',
     'isolate:residue',
     'isolate:unsettled',

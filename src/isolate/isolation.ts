@@ -8,6 +8,7 @@
  * runIsolated(handler, ctx) -> frame -> machine -> frame -> Response
  * ```
  */
+import { BundleCache } from './bundle/bundle_cache.ts'
 import { HttpError } from '../errors/http_error.ts'
 import { type ColdFinding, type ColdWatch, createColdWatch } from './machines/cold_watch.ts'
 import { ProgramError } from './compile/compiler.ts'
@@ -16,7 +17,6 @@ import type { Completion } from './machines/completion.ts'
 import type { ReachNames } from '../reach/calls/protocol.ts'
 import { type Grants, toGrants } from './plan/grants.ts'
 import type { BootedProgram, Machines, MachinesOptions, Readiness } from './machines/machines.ts'
-import type { IsolateDefaults } from './plan/options.ts'
 import type { Denied, Ending } from './machines/outcome.ts'
 import { type Group, planProgram, type Program } from './plan/program.ts'
 import { decodeDescription } from './wire/response_frame.ts'
@@ -44,6 +44,8 @@ export interface IsolationHooks {
   denied?: (program: Program, completion: Completion, denied: Denied) => void
   /** Its snapshot was dropped for those of others. */
   dropped?: (program: Program) => void
+  /** Its snapshot on disk is of no use, and it boots. */
+  refused?: (program: Program, reason: string) => void
   /** A program was looked at for what its warm-up left; these handlers show it. */
   residue?: (program: Program, handlers: readonly string[]) => void
   /** The queue was full. */
@@ -52,7 +54,6 @@ export interface IsolationHooks {
 
 /** Options of {@linkcode openIsolation}. */
 export interface IsolationOptions extends MachinesOptions {
-  readonly defaults: IsolateDefaults
   /** As `planPrograms` takes it. */
   readonly routesDir?: string | undefined
   /** As `planPrograms` takes it. */
@@ -64,6 +65,8 @@ export interface IsolationOptions extends MachinesOptions {
 export interface Isolation {
   readonly options: IsolationOptions
   readonly machines: Machines
+  /** Bundles of earlier starts; null where none are kept. */
+  readonly bundles: BundleCache | null
   /** By hash. */
   readonly programs: Map<string, RunningProgram>
   /** By {@linkcode handlerKey}; what a request that met a retired program goes to. */
@@ -104,6 +107,7 @@ export async function openIsolation(
   const isolation: Isolation = {
     options,
     machines,
+    bundles: typeof machines.folder === 'string' ? new BundleCache(machines.folder) : null,
     programs: new Map(),
     handlers: new Map(),
     retiring: new Set(),
@@ -113,13 +117,15 @@ export async function openIsolation(
 
 /**
  * Bundles a group of files and boots their program, unless that runs already; its handlers take the place of the former ones of these
- * files. Gives the errors of files that are in no program now: what they had before, they keep. Never rejects.
+ * files. Gives the errors of files that are in no program now: what they had before, they keep. Never rejects. Unless it is to be
+ * `fresh`, the bundle may be one of an earlier start.
  */
-export async function startGroup(isolation: Isolation, group: Group): Promise<ReadonlyMap<string, Error>> {
-  const { program: plan, failures } = await planProgram(group, {
-    routesDir: isolation.options.routesDir,
-    reach: isolation.options.reach,
-  })
+export async function startGroup(
+  isolation: Isolation,
+  group: Group,
+  fresh = true,
+): Promise<ReadonlyMap<string, Error>> {
+  const { program: plan, failures } = await planProgram(group, toSurroundings(isolation, fresh))
   const failed = new Map(failures.map(({ route, error }) => [route.file, error]))
   if (plan === null) return failed
   try {
@@ -131,6 +137,21 @@ export async function startGroup(isolation: Isolation, group: Group): Promise<Re
     for (const { route } of plan.handlers) failed.set(route.file, toRouteError(plan, error as Error))
   }
   return failed
+}
+
+/** Whether a group's program was started from a kept bundle, and would be another if it were bundled now. */
+export async function isOutdated({ programs, ...isolation }: Isolation, group: Group): Promise<boolean> {
+  const files = new Set(group.map(({ route }) => route.file))
+  const ofGroup = ({ plan }: RunningProgram) =>
+    plan.kept === true && plan.files.some((file) => files.has(file))
+  if (![...programs.values()].some(ofGroup)) return false
+  const { program } = await planProgram(group, toSurroundings(isolation, true))
+  return program === null || !programs.has(program.hash)
+}
+
+function toSurroundings({ options, bundles }: Pick<Isolation, 'options' | 'bundles'>, fresh: boolean) {
+  const { routesDir, reach } = options
+  return { routesDir, reach, ...(bundles === null ? {} : { bundles: { cache: bundles, fresh } }) }
 }
 
 /** Ends what runs for other files than these. */
@@ -186,16 +207,17 @@ export async function closeIsolation({ machines, retiring }: Isolation): Promise
 async function boot({ options, machines }: Isolation, plan: Program): Promise<RunningProgram> {
   options.hooks.boot?.(plan)
   if (plan.bundle.missing.length > 0) options.hooks.missing?.(plan)
-  const booted = await machines.boot(plan)
+  const booted = await machines.boot(plan, true)
   tellReady(options, plan, booted)
   return { plan, booted, grants: toGrants(plan.options.may) }
 }
 
 /** Reports how a program came to serve, and which of its handlers the warm-up did not settle. */
 function tellReady({ hooks }: IsolationOptions, plan: Program, how: Readiness): void {
-  const { warm, bootMs, loadMs, settled, trials = [] } = how
+  const { warm, cached, bootMs, loadMs, settled, trials = [] } = how
   hooks.ready?.(plan, {
     ...(warm === undefined ? {} : { warm }),
+    ...(cached === undefined ? {} : { cached }),
     bootMs,
     ...(loadMs === undefined ? {} : { loadMs }),
     ...(settled === undefined ? {} : { settled }),

@@ -30,6 +30,48 @@ export interface Call {
   readonly reach: ReachNames | undefined
 }
 
+/**
+ * A {@link Call} on its way: its members in their order. JSON has no undefined, and a message that is all JSON is read the quickest, so
+ * null stands for it, and props are in an array of their own where there are any.
+ */
+export type CallMessage = readonly [
+  program: GuestProgram | null,
+  entrypoint: string | null,
+  method: string | null,
+  args: readonly unknown[],
+  env: Readonly<Record<string, unknown>> | null,
+  props: readonly [unknown] | null,
+  reach: ReachNames | null,
+]
+
+/** A call as it is told. */
+export function toCallMessage({ program, entrypoint, method, args, env, props, reach }: Call): CallMessage {
+  return [
+    program ?? null,
+    entrypoint,
+    method ?? null,
+    args,
+    env ?? null,
+    props === undefined ? null : [props],
+    reach ?? null,
+  ]
+}
+
+/** The call that was told. */
+export function fromCallMessage(
+  [program, entrypoint, method, args, env, props, reach]: CallMessage,
+): Call {
+  return {
+    program: program ?? undefined,
+    entrypoint,
+    method: method ?? undefined,
+    args,
+    env: env ?? undefined,
+    props: props === null ? undefined : props[0],
+    reach: reach ?? undefined,
+  }
+}
+
 /** A request for a program; what it asks for stands in the frame's header. */
 export interface FetchCall extends Pick<Call, 'program' | 'env' | 'props' | 'reach'> {
   readonly entrypoint: string

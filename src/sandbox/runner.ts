@@ -8,7 +8,7 @@
  * ```
  */
 import { fromFileUrl } from '@std/path'
-import { joinBytes } from '../context/join_bytes.ts'
+import { hexDigest } from '../context/hex_digest.ts'
 import type { NativeCode } from './code.ts'
 import { bundleOwn, bundleRuntime, RUNTIME_FILE } from '../isolate/bundle/bundle.ts'
 import type { IsolateRuntime } from '../isolate/plan/options.ts'
@@ -27,12 +27,14 @@ import type { Warmup } from '../isolate/warm/warmup.ts'
 import {
   type Call,
   CALL_HANDLER,
+  type CallMessage,
   FETCH_HANDLER,
   type FetchCall,
   type GuestProgram,
   PLAIN_FETCH_HANDLER,
   PROPS_FETCH_HANDLER,
   PROPS_HEAD_BYTES,
+  toCallMessage,
 } from './message.ts'
 import type { ReachNames } from '../reach/calls/protocol.ts'
 import { encodeValue, joinMessage } from '../values/encode.ts'
@@ -91,10 +93,7 @@ async function toProgram(
   const text = fill(await readText(kind), options, source)
   const code = new TextEncoder().encode(text)
   const runtime = await bundleRuntime(options.runtime)
-  const digest = new Uint8Array(
-    await crypto.subtle.digest('SHA-256', new TextEncoder().encode(JSON.stringify([owner, options]) + text)),
-  )
-  const hash = digest.toHex()
+  const hash = await hexDigest(JSON.stringify([owner, options]), text)
   const route: IsolatedRoute = { file: name, path: name, pattern: '/', methods: [], mount: false }
   return {
     hash,
@@ -120,8 +119,7 @@ export async function planNative(
   owner: string,
 ): Promise<Program> {
   const options: ProgramOptions = { ...handlerOptions, runtime: 'native' }
-  const rest = new TextEncoder().encode(JSON.stringify([owner, options, path, env]))
-  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', joinBytes([bytes, rest]))).toHex()
+  const hash = await hexDigest(bytes, JSON.stringify([owner, options, path, env]))
   const route: IsolatedRoute = { file: name, path: name, pattern: '/', methods: [], mount: true }
   return {
     hash,
@@ -159,14 +157,14 @@ import { defineModule } from './${RUNTIME_FILE}'
 import { createEvaluate } from ${own('core_engine.ts')}
 ${typed ? `import { stripTypes } from ${own('strip_types.ts')}` : 'const stripTypes = null'}
 const evaluate = createEvaluate(defineModule, stripTypes)`
-  return `import { serve, toReach } from './${RUNTIME_FILE}'
+  return `import { beforeRequest, serve, toReach } from './${RUNTIME_FILE}'
 import { createRunner } from ${own('runner.ts')}
 ${engine}
 globalThis.Deno?.permissions?.revokeSync({ name: 'read' })
 serve({
   outputBytes: ${OUTPUT_MARK},
   logBytes: ${LOG_MARK},
-  modules: [() => createRunner(evaluate, ${PROGRAM_MARK}, toReach)],
+  modules: [() => createRunner(evaluate, ${PROGRAM_MARK}, toReach, beforeRequest)],
   handlers: ${JSON.stringify(HANDLERS.map((name) => ({ name: 'the program', module: 0, export: name })))},
 })
 `
@@ -216,15 +214,19 @@ function toLatin1(bytes: Uint8Array): string {
 
 /** A frame that calls a program. */
 export function toCallFrame(call: Call): Uint8Array<ArrayBuffer> {
-  return toFrame(CALL_HANDLER, 'POST', 'http://sandbox/', [], call)
+  return toFrame(CALL_HANDLER, 'POST', 'http://sandbox/', [], toCallMessage(call))
 }
 
-/** A frame that asks a program for a response. `hasRest`: more of the request's body comes behind it. */
+/**
+ * A frame that asks a program for a response. `hasRest`: more of the request's body comes behind it. Members come in one order, whoever
+ * asks: V8 takes another order for another shape, and a warm-up knows one.
+ */
 export function toFetchFrame(
   request: Request,
-  call: FetchCall,
+  { program, entrypoint, env, props, reach, body }: FetchCall,
   hasRest = false,
 ): Uint8Array<ArrayBuffer> {
+  const call: FetchCall = { program, entrypoint, env, props, reach, body }
   return toFrame(FETCH_HANDLER, request.method, request.url, [...request.headers], call, hasRest)
 }
 
@@ -278,7 +280,7 @@ function toFrame(
   method: string,
   url: string,
   headers: readonly (readonly [string, string])[],
-  message: Call | FetchCall,
+  message: CallMessage | FetchCall,
   hasRest = false,
 ): Uint8Array<ArrayBuffer> {
   const body = joinMessage(encodeValue(message, { stacks: false }))

@@ -1,4 +1,5 @@
 /** What a program is known by: equal programs have equal digests. */
+import { hexDigest } from '../context/hex_digest.ts'
 import type { SandboxCode } from '../sandbox/code.ts'
 
 /** A digest of the modules, `env` and limits of a program, in hexadecimal digits. `env` must have a JSON form. */
@@ -12,11 +13,7 @@ export async function digestCode(code: SandboxCode): Promise<string> {
       : 'wasm' in source
       ? source.wasm
       : undefined
-    parts.push([name, bytes === undefined ? source : await sha256(new Uint8Array(bytes))])
+    parts.push([name, bytes === undefined ? source : await hexDigest(new Uint8Array(bytes))])
   }
-  return (await sha256(new TextEncoder().encode(JSON.stringify(parts)))).slice(0, 16)
-}
-
-async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex()
+  return (await hexDigest(JSON.stringify(parts))).slice(0, 16)
 }

@@ -15,6 +15,7 @@ import { Allowance, type Refused } from './allowance.ts'
 import { limitedError, publicError } from './errors.ts'
 import type { TenantsHost } from './host.ts'
 import { errorModuleOf, renderOwnPage } from './own_pages.ts'
+import { Refusals } from './refusals.ts'
 import { toProps, toTenantRequest } from './request.ts'
 import { admitResponse } from './response.ts'
 import type { ResolvedSettings } from './settings.ts'
@@ -71,6 +72,7 @@ export class Tenant {
   readonly name: string
   readonly #host: TenantsHost
   readonly #allowance: Allowance
+  readonly #refusals = new Refusals()
   #settings: ResolvedSettings
   #load: LoadProgram
   #program: Loaded | null = null
@@ -178,6 +180,7 @@ export class Tenant {
   close(): void {
     this.#closed = true
     this.#allowance.close()
+    this.#refusals.release()
     for (const key of [this.#key, this.#errorKey]) this.#host.sandbox().drop(key)
   }
 
@@ -265,6 +268,7 @@ export class Tenant {
 
   async #limit(ctx: RequestState, refused: Refused): Promise<Response> {
     this.#limited++
+    if (!this.#closed) await this.#refusals.wait()
     const error = ctx.error = limitedError(refused)
     this.#host.tell('tenant:limited', { tenant: this.name, reason: refused.by, limit: refused.limit })
     return renderOwnPage(this.#program?.code, error) ??

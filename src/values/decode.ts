@@ -10,6 +10,7 @@ import {
   MAX_HASHED,
   MAX_HOLES,
   MAX_PATTERN,
+  PLAIN_MARK,
   RAW_MARK,
   ValueError,
   type ViewName,
@@ -30,16 +31,20 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /** Reads a message. Throws {@link ValueError} for what is none. */
 export function decodeValue(bytes: Uint8Array<ArrayBuffer>, options: DecodeOptions = {}): unknown {
+  if (bytes[0] === PLAIN_MARK) return parseText(bytes.subarray(1))
   const mark = bytes.indexOf(RAW_MARK)
   const raw = mark === -1 ? bytes.subarray(bytes.length) : bytes.subarray(mark + 1)
-  let document: unknown
+  const document = parseText(mark === -1 ? bytes : bytes.subarray(0, mark))
+  if (!isArray(document) || document.length === 0) throw fault('the document', document, 'an array')
+  return new Decoder(document, raw, options).root()
+}
+
+function parseText(bytes: Uint8Array<ArrayBuffer>): unknown {
   try {
-    document = parse(decoder.decode(mark === -1 ? bytes : bytes.subarray(0, mark)))
+    return parse(decoder.decode(bytes))
   } catch (error) {
     throw new ValueError('Reading a value: its document is no JSON', { cause: error })
   }
-  if (!isArray(document) || document.length === 0) throw fault('the document', document, 'an array')
-  return new Decoder(document, raw, options).root()
 }
 
 class Decoder {

@@ -8,12 +8,13 @@ import {
   MAX_HASHED,
   MAX_HOLES,
   MAX_PATTERN,
+  PLAIN_DEPTH,
   VIEWS,
 } from './format.ts'
 
 /** A message in parts: its text, and the bytes of its buffers. */
 export interface EncodedValue {
-  /** JSON; only ever ASCII or well-formed Unicode. */
+  /** JSON, or `=` and JSON; only ever ASCII or well-formed Unicode. */
   readonly text: string
   readonly raw: readonly Uint8Array[]
 }
@@ -69,17 +70,68 @@ function probe(member: (self: unknown) => unknown): (value: object) => boolean {
   }
 }
 
+const Table = Map
+
+/** What was read of an object: its keys, and what those had, as far as that went. Getters are called once, whatever comes of it. */
+interface Seen {
+  readonly names: readonly string[]
+  readonly values: unknown[]
+}
+
+/**
+ * The JSON of a value that is all there; null for one that is more than that: shared, in a circle, of a class, or nothing that JSON has.
+ * `seen` gets what was read.
+ */
+function plainText(value: unknown, seen: Map<object, Seen>, depth: number): string | null {
+  switch (typeof value) {
+    case 'string':
+      return stringify(value)
+    case 'number':
+      return value - value === 0 && !is(value, -0) ? `${value}` : null
+    case 'boolean':
+      return value ? 'true' : 'false'
+    case 'object':
+      break
+    default:
+      return null
+  }
+  if (value === null) return 'null'
+  if (depth === PLAIN_DEPTH || idOf(seen, value) !== undefined) return null
+  const isList = isArray(value)
+  if (!isList) {
+    const prototype = getPrototypeOf(value)
+    if (prototype !== plainPrototype && prototype !== null) return null
+  }
+  const names = keys(value)
+  const values: unknown[] = []
+  setId(seen, value, { names, values })
+  // A hole reads as undefined, which JSON has not.
+  if (isList && names.length !== value.length) return null
+  let text = ''
+  for (let i = 0; i < names.length; i++) {
+    const name = names[i]!
+    const member = values[i] = (value as Record<string, unknown>)[name]
+    const told = plainText(member, seen, depth + 1)
+    if (told === null || (isList && name !== `${i}`)) return null
+    if (i > 0) text += ','
+    text += isList ? told : `${stringify(name)}:${told}`
+  }
+  return isList ? `[${text}]` : `{${text}}`
+}
+
 class Encoder {
   readonly #stacks: boolean
   readonly #hand: EncodeOptions['hand']
   readonly #ids = new Map<object, number>()
   readonly #queue: object[] = []
   readonly raw: Uint8Array[] = []
+  readonly #seen: Map<object, Seen>
   #holes = 0
   #hashed = 0
   #errors = 0
 
-  constructor({ stacks, hand }: EncodeOptions) {
+  constructor({ stacks, hand }: EncodeOptions, seen: Map<object, Seen>) {
+    this.#seen = seen
     this.#stacks = stacks
     this.#hand = hand
   }
@@ -145,21 +197,28 @@ class Encoder {
   }
 
   #object(object: object): string {
-    return `["o"${this.#members(object, keys(object))}]`
+    return `["o"${this.#members(object, this.#read(object))}]`
   }
 
-  #members(object: object, names: readonly string[]): string {
+  /** What was read of an object; nothing yet of one that nobody has seen. */
+  #read(object: object): Seen {
+    return (idOf(this.#seen, object) as Seen | undefined) ?? { names: keys(object), values: [] }
+  }
+
+  #members(object: object, { names, values }: Seen): string {
     let text = ''
     for (let i = 0; i < names.length; i++) {
       const name = names[i]!
-      text += `,${stringify(name)},${this.#value((object as Record<string, unknown>)[name], name)}`
+      const value = i < values.length ? values[i] : (object as Record<string, unknown>)[name]
+      text += `,${stringify(name)},${this.#value(value, name)}`
     }
     return text
   }
 
   #array(array: readonly unknown[]): string {
     const { length } = array
-    const names = keys(array)
+    const seen = this.#read(array)
+    const { names, values } = seen
     let dense = names.length === length
     for (let i = 0; dense && i < length; i++) dense = names[i] === `${i}`
     if (!dense) {
@@ -167,10 +226,12 @@ class Encoder {
       if (this.#holes > MAX_HOLES) {
         throw cloneError(`Cannot pass an array: ${length} places with holes, want at most ${MAX_HOLES}`)
       }
-      return `["h",${length}${this.#members(array, names)}]`
+      return `["h",${length}${this.#members(array, seen)}]`
     }
     let text = '["a"'
-    for (let i = 0; i < length; i++) text += `,${this.#value(array[i], `${i}`)}`
+    for (let i = 0; i < length; i++) {
+      text += `,${this.#value(i < values.length ? values[i] : array[i], `${i}`)}`
+    }
     return `${text}]`
   }
 
@@ -304,7 +365,10 @@ function refuseKnown(object: object): void {
 
 /** Encodes a value. Throws `DataCloneError` for what cannot be passed, and what a getter throws. */
 export function encodeValue(value: unknown, options: EncodeOptions): EncodedValue {
-  const encoder = new Encoder(options)
+  const seen = new Table<object, Seen>()
+  const plain = plainText(value, seen, 0)
+  if (plain !== null) return { text: `=${plain}`, raw: [] }
+  const encoder = new Encoder(options, seen)
   const text = encoder.document(value)
   return { text, raw: encoder.raw }
 }

@@ -3,6 +3,7 @@
  *
  * ```text
  * message:  document [ 0x00 raw ]            JSON text holds no byte 0x00
+ *           = JSON                           the value itself, where JSON says all of it: what most messages are, and read the quickest
  * document: [ root, node 0, node 1, ... ]    nothing is nested deeper than three arrays, so nobody recurses
  * value:    null  true  1.5  "text"          as in JSON
  *           [3]                              the object that node 3 makes: shared, and in circles, as it was
@@ -27,6 +28,10 @@
 
 /** Between the document and the raw bytes. */
 export const RAW_MARK = 0
+/** Before a value that is its JSON: `=`. */
+export const PLAIN_MARK = 0x3d
+/** Objects in one another of such a value, at most: who reads JSON may recurse. */
+export const PLAIN_DEPTH = 64
 
 /** Classes of errors that stay what they are; all others become `Error` with their name. */
 export const ERROR_CLASSES = {

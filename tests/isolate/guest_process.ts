@@ -115,6 +115,8 @@ export async function endGuest({ writer, reader, process }: Guest): Promise<numb
   return (await process.status).code
 }
 
+const NEWLINE = 10
+
 /** Sends a frame's bytes and reads the frame that answers. Throws when the guest ends instead. */
 export async function exchange(
   guest: Guest,
@@ -124,9 +126,13 @@ export async function exchange(
   await fill(guest, HEAD_BYTES)
   const { headerBytes, bodyBytes } = readHead(guest.left.subarray(0, HEAD_BYTES), RESPONSE)
   const end = HEAD_BYTES + headerBytes + bodyBytes
-  await fill(guest, end)
+  // A newline follows, which is no part of it.
+  await fill(guest, end + 1)
   const answer = guest.left.slice(0, end)
-  guest.left = guest.left.slice(end)
+  if (guest.left[end] !== NEWLINE) {
+    throw new Error(`byte ${guest.left[end]} follows an answer, want a newline`)
+  }
+  guest.left = guest.left.slice(end + 1)
   return answer
 }
 

@@ -74,15 +74,39 @@ function* writtenRuns(path: string): Generator<[start: number, end: number]> {
   }
 }
 
+/**
+ * The private mappings of guest memory: copies of snapshots, and behind them memory without a file, which machines get as they grow. The
+ * host's kernel has no name for that. It is the only memory of this process that may have no huge pages, and takes no reserve.
+ */
+function* guestMappings(): Generator<[start: number, end: number]> {
+  let mapping: { start: number; end: number; shared: boolean; name: string } | undefined
+  for (const line of Deno.readTextFileSync('/proc/self/smaps').split('\n')) {
+    const head = /^(\w+)-(\w+) \S{3}([sp]) \S+ \S+ \d+ *(.*)$/.exec(line)
+    if (head !== null) {
+      const [, from, to, shared, name] = head
+      mapping = {
+        start: parseInt(from!, 16),
+        end: parseInt(to!, 16),
+        shared: shared === 's',
+        name: `${name} `,
+      }
+      continue
+    }
+    if (mapping === undefined || !line.startsWith('VmFlags:')) continue
+    const flags = line.split(' ')
+    const { start, end, shared, name } = mapping
+    // Shared pages are the file's, which is searched.
+    if (shared) continue
+    if (name.startsWith(NAME) || (name === ' ' && flags.includes('nh') && flags.includes('nr'))) {
+      yield [start, end]
+    }
+  }
+}
+
 /** Runs of pages, by address, of mappings of guest memory that are copies of a machine's own or of a file that is written in place. */
 function* ownPages(): Generator<[start: number, end: number]> {
   using pagemap = Deno.openSync('/proc/self/pagemap')
-  for (const line of Deno.readTextFileSync('/proc/self/maps').split('\n')) {
-    if (!line.includes(NAME)) continue
-    const [, from, to, shared] = /^(\w+)-(\w+) \S{3}([sp])/.exec(line)!
-    const [start, end] = [parseInt(from!, 16), parseInt(to!, 16)]
-    // Shared pages are the file's, which is searched.
-    if (shared === 's') continue
+  for (const [start, end] of guestMappings()) {
     const entries = new BigUint64Array((end - start) / PAGE)
     pagemap.seekSync((start / PAGE) * 8, Deno.SeekMode.Start)
     readUpTo(pagemap, new Uint8Array(entries.buffer))

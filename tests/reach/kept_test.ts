@@ -87,6 +87,23 @@ export const takeover = (value) => { if (value > 100) throw new Error('too many'
         assertEquals(await two.call('next'), 252)
       },
     )
+    await t.step('each call finds its environment as it was given', async () => {
+      const text = `export function change() {
+  const { list, note } = this.env
+  const found = [list.length, typeof note, this.env.more, globalThis.fetch === changed]
+  list.push(1)
+  this.env.more = 1
+  this.env.note = null
+  globalThis.fetch = changed
+  return found
+}
+function changed() {}`
+      const env = { list: [1, 2], note: () => 1 }
+      const kept = sandbox.get('environment', code(text, { env }), { ephemeral: false })
+      for (let call = 0; call < 3; call++) {
+        assertEquals(await kept.call('change'), [2, 'function', undefined, false])
+      }
+    })
     await t.step('crashes among many calls: each other call is made once, in its order', async () => {
       const noted: number[] = []
       const actor = sandbox.get(

@@ -8,7 +8,8 @@ import { createLoadCache } from '../../src/router/load/load_cache.ts'
 import { RouteLoadError } from '../../src/router/load/load_error.ts'
 import { match } from '../../src/router/match/match.ts'
 import type { RouteNotice } from '../../src/router/load/notice.ts'
-import { formatRows, routeRows } from '../../src/router/load/table.ts'
+import { routeRows } from '../../src/router/load/table.ts'
+import { formatRows } from './printed.ts'
 import { type TempSite, tempSite } from './temp_site.ts'
 
 async function load(site: TempSite): Promise<{ routes: readonly LoadedRoute[]; notices: RouteNotice[] }> {

@@ -2,7 +2,6 @@ import { assert, assertEquals, assertStrictEquals, assertThrows } from '@std/ass
 import { allowedMethods, match } from '../../src/router/match/match.ts'
 import { normalizePathname } from '../../src/router/match/pathname.ts'
 import { expandOptional, parsePattern, shapeOf } from '../../src/router/match/pattern.ts'
-import { formatTree } from '../../src/router/load/table.ts'
 import {
   createTree,
   FOUND,
@@ -13,6 +12,7 @@ import {
   type Tree,
 } from '../../src/router/match/tree.ts'
 import { oracleAllowed, oracleMatch, type OracleRoute } from './oracle.ts'
+import { formatTree } from './printed.ts'
 import { type Random, randomOf } from './random.ts'
 
 function treeOf(patterns: readonly string[], methods = ['GET']): Tree<string> {

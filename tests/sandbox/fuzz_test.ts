@@ -5,6 +5,7 @@ import { joinBytes } from '../../src/context/join_bytes.ts'
 import type { Completion } from '../../src/isolate/machines/completion.ts'
 import { MachineReset } from '../../src/isolate/machines/machine_reset.ts'
 import { makeFrame, RESPONSE } from '../../src/isolate/wire/wire.ts'
+import { type GuestProgram, toCallMessage } from '../../src/sandbox/message.ts'
 import { remainsOf, takeResponse, takeValue } from '../../src/sandbox/answer.ts'
 import { createRunner } from '../../src/sandbox/guest/runner.ts'
 import { resolveLimits } from '../../src/sandbox/limits.ts'
@@ -31,6 +32,7 @@ const seeds = [
   [true, { list: [1, , 3], when: new Date(1), re: /a+/g, bytes: new Uint8Array([1, 2, 3]), n: -255n }, 1.5],
   [false, new AggregateError([new TypeError('x', { cause: 1 })], 'all'), 0],
   [Object(1), new Float64Array([1.5]), new DataView(new ArrayBuffer(4)), new ArrayBuffer(3)],
+  [true, { list: [1, 'two', null], deep: [[{ n: -1.5 }]] }, 2],
 ].map((value) => joinMessage(encodeValue(value, { stacks: true })))
 const TOKENS = [
   '[',
@@ -48,6 +50,7 @@ const TOKENS = [
   '99999',
   '\0',
   '{}',
+  '=',
   '__proto__',
 ]
 
@@ -140,13 +143,20 @@ Deno.test('a changed call is answered, or refused with an error', async () => {
       f = (...args: unknown[]) => args
     },
   }
-  const runner = await createRunner(() => Promise.resolve(namespace), null, () => ({ env: {}, fetch }))
-  const program = { main: 'a.js', modules: [['a.js', 'js', 'code']] }
+  const runner = await createRunner(
+    () => Promise.resolve(namespace),
+    null,
+    () => ({ env: {}, fetch }),
+    () => {},
+  )
+  const program: GuestProgram = { main: 'a.js', modules: [['a.js', 'js', 'code']] }
   const common = { program, entrypoint: 'default', env: { A: 1 }, props: { b: [2] } }
+  const machine = { ...common, reach: undefined }
   const calls = [
-    { ...common, entrypoint: 'f', method: undefined, args: [1, new Map([[1, 2]])] },
-    { ...common, method: 'f', args: [new Uint8Array(3)] },
-    { ...common, entrypoint: null, method: undefined, args: [] },
+    toCallMessage({ ...machine, entrypoint: 'f', method: undefined, args: [1, new Map([[1, 2]])] }),
+    toCallMessage({ ...machine, method: 'f', args: [new Uint8Array(3)] }),
+    toCallMessage({ ...machine, method: 'f', args: [{ a: [1, 'b'] }] }),
+    toCallMessage({ ...machine, entrypoint: null, method: undefined, args: [] }),
     { ...common, body: new Uint8Array([1, 2]) },
   ].map((call) => joinMessage(encodeValue(call, { stacks: false })))
   let answered = 0
@@ -158,7 +168,7 @@ Deno.test('a changed call is answered, or refused with an error', async () => {
       request: new Request('http://a.b/'),
       send: { text: (text: string) => new Response(text) },
     }
-    if (which === 3) {
+    if (which === calls.length - 1) {
       const response = await runner.fetch(ctx).catch((error) => error)
       assert(response instanceof Response || response instanceof Error, Deno.inspect(response))
       continue

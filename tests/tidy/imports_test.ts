@@ -1,6 +1,6 @@
 import { assert, assertEquals } from '@std/assert'
 import { join } from '@std/path'
-import { readSources, roomOf, ROOT, type SourceFile } from './source_tree.ts'
+import { findImports, readSources, roomOf, ROOT, type SourceFile } from './source_tree.ts'
 
 /** Which rooms a room may import; a test compares the table in ARCHITECTURE.md. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
@@ -98,6 +98,24 @@ Deno.test('the rest of src/app sees isolated routes by one door', async () => {
     }
   }
   assertEquals(wrong, [])
+})
+
+Deno.test('findImports sees every way to import', () => {
+  const text = `import type { A } from './a.ts'
+import {
+  b,
+} from './b.ts'
+export * from './c.ts'
+import './d.ts'
+import 'npm:other'
+const e = await import('./e.ts')`
+  assertEquals(findImports(text).map(({ specifier, isType }) => `${specifier}${isType ? ' type' : ''}`), [
+    './a.ts type',
+    './b.ts',
+    './c.ts',
+    './d.ts',
+    './e.ts',
+  ])
 })
 
 Deno.test('no file imports itself by a detour', async () => {

@@ -31,16 +31,28 @@ export async function readSources(): Promise<SourceFile[]> {
   const paths = (await findFiles('src', ['.ts'])).filter((path) => !path.endsWith('.d.ts'))
   return Promise.all(paths.map(async (path) => {
     const text = await Deno.readTextFile(join(ROOT, path))
-    const imports: string[] = []
-    const runtimeImports: string[] = []
-    const statements = text.matchAll(/^(?:import|export)\s+(type\s)?[^'";]*?from\s+'(\.[^']+)'/gm)
-    for (const [, isType, specifier] of statements) {
-      const target = relative(ROOT, join(ROOT, dirname(path), specifier))
-      imports.push(target)
-      if (isType === undefined) runtimeImports.push(target)
-    }
+    const found = findImports(text).map(({ specifier, isType }) => ({
+      target: relative(ROOT, join(ROOT, dirname(path), specifier)),
+      isType,
+    }))
+    const imports = found.map(({ target }) => target)
+    const runtimeImports = found.filter(({ isType }) => !isType).map(({ target }) => target)
     return { path, text, imports, runtimeImports }
   }))
+}
+
+const STATIC_IMPORT = /^(?:import|export)\s+(type\s)?(?:[^'";]*?from\s+)?'(\.[^']+)'/gm
+const DYNAMIC_IMPORT = /\bimport\(\s*'(\.[^']+)'/g
+
+/** The relative specifiers of a source: imports and exports, those for the effect alone, and `import()`. */
+export function findImports(text: string): { readonly specifier: string; readonly isType: boolean }[] {
+  return [
+    ...[...text.matchAll(STATIC_IMPORT)].map(([, type, specifier]) => ({
+      specifier,
+      isType: type !== undefined,
+    })),
+    ...[...text.matchAll(DYNAMIC_IMPORT)].map(([, specifier]) => ({ specifier, isType: false })),
+  ]
 }
 
 /** The room of a source: `src/router/match/match.ts` lies in `router`. */

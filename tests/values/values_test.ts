@@ -1,7 +1,8 @@
+import fc from 'fast-check'
 import { assert, assertEquals, assertInstanceOf, assertStrictEquals, assertThrows } from '@std/assert'
 import { decodeValue } from '../../src/values/decode.ts'
 import { encodeValue, joinMessage } from '../../src/values/encode.ts'
-import { MAX_ERRORS, MAX_HASHED, ValueError } from '../../src/values/format.ts'
+import { MAX_ERRORS, MAX_HASHED, PLAIN_DEPTH, ValueError } from '../../src/values/format.ts'
 
 function pass<T>(value: T): T {
   return decodeValue(joinMessage(encodeValue(value, { stacks: true }))) as T
@@ -71,6 +72,54 @@ Deno.test('what the structured clone has passes as it does there', () => {
   ]
   for (const value of values) assertEquals(pass(value), structuredClone(value))
   assertEquals(pass(values), structuredClone(values))
+})
+
+Deno.test('a value that JSON says all of is its JSON, and no other is', () => {
+  const nest = (depth: number): unknown => depth === 0 ? 1 : [nest(depth - 1)]
+  const shared = {}
+  const plain: unknown[] = [
+    null,
+    'text',
+    1.5,
+    [],
+    {},
+    [1, [null, true]],
+    { a: { b: ['c'] }, ['__proto__']: 1, toJSON: 'x' },
+    Object.assign(Object.create(null), { a: 1 }),
+    nest(PLAIN_DEPTH),
+  ]
+  const others: unknown[] = [
+    undefined,
+    -0,
+    NaN,
+    1n,
+    { a: undefined },
+    [, 1],
+    Object.assign([, 1], { extra: 1 }),
+    [shared, shared],
+    new Date(0),
+    new (class A {})(),
+    [new Map()],
+    nest(PLAIN_DEPTH + 1),
+  ]
+  const isPlain = (value: unknown) => encodeValue(value, { stacks: false }).text.startsWith('=')
+  assertEquals(plain.map(isPlain), plain.map(() => true))
+  assertEquals(others.map(isPlain), others.map(() => false))
+  for (const value of [...plain, ...others]) assertEquals(pass(value), structuredClone(value))
+})
+
+Deno.test('random values pass as structuredClone passes them', () => {
+  // With null and undefined, holes, -0, objects without a prototype, Maps, dates and big numbers among them.
+  const value = fc.anything({
+    withBigInt: true,
+    withDate: true,
+    withMap: true,
+    withSet: true,
+    withSparseArray: true,
+    withNullPrototype: true,
+    withTypedArray: true,
+  })
+  fc.assert(fc.property(value, (value) => assertEquals(pass(value), structuredClone(value))), { seed: 1 })
 })
 
 Deno.test('what is shared stays shared, and circles stay circles', () => {

@@ -73,6 +73,10 @@ numbers! {
         System = -10 "system",
         /// A bug of ours; it was contained.
         Panic = -11 "panic",
+        /// There is no such file.
+        Missing = -12 "missing",
+        /// A snapshot that is of no use here.
+        Stale = -13 "stale",
     }
 }
 

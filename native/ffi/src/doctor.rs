@@ -4,6 +4,8 @@ use mayfly_vmm::{Entry, Error, Flush, Host};
 
 use serde_json::json;
 
+use crate::layout::hash;
+
 /// Opens KVM, probes it and tells what was found, as JSON.
 pub fn report() -> String {
     match Host::open() {
@@ -22,6 +24,7 @@ pub fn report() -> String {
                 "flavour": entry,
                 "flush": flush,
                 "xsaveBytes": host.xsave_length(),
+                "host": format!("{:08x}", hash(&json!(host.facts()).to_string())),
             })
             .to_string()
         }

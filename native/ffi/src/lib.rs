@@ -13,6 +13,7 @@
 //! of the caller: as much as fits is copied and the whole length returned. Nothing unwinds and nothing aborts.
 
 mod abi;
+mod cache;
 mod doctor;
 mod layout;
 mod members;
@@ -24,6 +25,7 @@ mod spec;
 mod tickets;
 mod warmup;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -80,8 +82,8 @@ exports! {
         let description = spec::decode(description)?;
         let boot = || {
             let base = match &description.start {
-                Start::Boot(_) => None,
-                Start::Load(base, _) => Some(PROGRAMS.get(*base)?.program()?),
+                Start::Boot(_) | Start::Open(None, _) => None,
+                Start::Load(base, _) | Start::Open(Some(base), _) => Some(PROGRAMS.get(*base)?),
             };
             PROGRAMS.add(BootedProgram::boot(description, base)?)
         };
@@ -130,6 +132,47 @@ exports! {
         let answer = PROGRAMS.get(program)?.answer(index)?;
         // SAFETY: the caller's promise.
         unsafe { bytes_out(&answer, bytes, capacity) }
+    }
+
+    /// Makes a folder for snapshots, and refuses one in which somebody else could put or change files.
+    fn mayfly_cache_open(folder: *const u8, length: u32) {
+        // SAFETY: the caller's promise.
+        let folder = unsafe { bytes_in(folder, length)? };
+        cache::open_folder(path(folder)?.as_ref())?;
+        Ok(0)
+    }
+
+    /// Writes a program to a file, with the answers that were kept and the caller's notes; the description's item `stored` goes on from it.
+    /// `base` is the program that it was loaded into, or 0: what lies in the base's file is left out. Then removes the files of the folder
+    /// that were not used for the longest time, until the others have at most so many MiB. Does nothing for a program that has this
+    /// file. Gives 0, or as text why that cannot be. Blocks.
+    fn mayfly_program_save(
+        program: i32,
+        base: i32,
+        file: *const u8,
+        file_length: u32,
+        notes: *const u8,
+        notes_length: u32,
+        most_mb: u32,
+        text: *mut u8,
+        capacity: u32,
+    ) {
+        // SAFETY: the caller's promise.
+        let (file, notes) = unsafe { (bytes_in(file, file_length)?, bytes_in(notes, notes_length)?) };
+        let file = PathBuf::from(path(file)?);
+        let base = (base != 0).then(|| PROGRAMS.get(base)).transpose()?;
+        match PROGRAMS.get(program)?.save(&file, notes, base.as_deref(), u64::from(most_mb) << 20) {
+            Ok(()) => Ok(0),
+            // SAFETY: the caller's promise.
+            Err(fault) => unsafe { bytes_out(fault.text.as_bytes(), text, capacity) },
+        }
+    }
+
+    /// The notes of who saved a program, if it came from a file; else nothing.
+    fn mayfly_program_notes(program: i32, bytes: *mut u8, capacity: u32) {
+        let notes = PROGRAMS.get(program)?.notes()?;
+        // SAFETY: the caller's promise.
+        unsafe { bytes_out(&notes, bytes, capacity) }
     }
 
     /// Machines of this process ask nothing of the scheduler, for benchmarks on a busy host: no long slices, no short sleeps. Before the
@@ -392,6 +435,10 @@ exports! {
 
 /// Least room for messages: the longest one.
 const HEARD_MIN: usize = HEAD_BYTES + MESSAGE_LIMITS.header as usize + MESSAGE_LIMITS.body as usize;
+
+fn path(bytes: &[u8]) -> Result<&str, Fault> {
+    str::from_utf8(bytes).map_err(|e| fault(Status::BadArgument, format!("use a path: {e}, want UTF-8")))
+}
 
 fn request(program: i32, frame: &[u8], timeout_us: u32, flags: u32) -> Result<Request<'_>, Fault> {
     let flow = flags >> FLOW_SHIFT;

@@ -1,16 +1,19 @@
 //! Programs that boot on threads of their own.
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mayfly_pool::{BootError, Program, Trial, WarmupRequest, try_out};
+use mayfly_pool::{BootError, DiskError, Opening, Program, Trial, WarmupRequest, try_out};
 use mayfly_vmm::{Error, Host};
 use serde_json::{Value, json};
 
 use crate::abi::{Fault, Status, fault, words};
+use crate::cache::{check_path, decode_notes, encode_notes, touch, trim};
 use crate::layout::micros;
 use crate::spec::{Description, Start};
 use crate::warmup::Plan;
@@ -23,6 +26,8 @@ pub struct BootedProgram {
     over: Condvar,
     /// Nobody wants it any more.
     called_off: AtomicBool,
+    /// Where its snapshot lies, once it was saved or if it was opened.
+    file: Mutex<Option<PathBuf>>,
 }
 
 #[derive(Debug)]
@@ -32,6 +37,8 @@ enum State {
         program: Arc<Program>,
         answers: Vec<Vec<u8>>,
         tried: Vec<Tried>,
+        /// Of who saved it, if it came from a file.
+        notes: Vec<u8>,
     },
     Failed {
         status: Status,
@@ -52,17 +59,22 @@ struct Tried {
 
 impl BootedProgram {
     /// Starts the boot and returns at once. `base` is the program that the description names, if it names one.
-    pub fn boot(description: Description, base: Option<Arc<Program>>) -> Result<Arc<BootedProgram>, Fault> {
+    pub fn boot(
+        description: Description,
+        base: Option<Arc<BootedProgram>>,
+    ) -> Result<Arc<BootedProgram>, Fault> {
+        let base = base.map(|base| Ok((base.program()?, base))).transpose()?;
         let booted = Arc::new(BootedProgram {
             state: Mutex::new(State::Booting),
             over: Condvar::new(),
             called_off: AtomicBool::new(false),
+            file: Mutex::new(None),
         });
         let theirs = booted.clone();
         let thread = thread::Builder::new().name("mayfly-boot".into());
         thread
             .spawn(move || {
-                let result = catch_unwind(AssertUnwindSafe(|| boot(description, base, &theirs.called_off)));
+                let result = catch_unwind(AssertUnwindSafe(|| theirs.begin(description, base)));
                 let state = result.unwrap_or_else(|panic| State::Failed {
                     status: Status::Panic,
                     text: format!("boot the program: internal error: {}", words(&*panic)),
@@ -73,6 +85,79 @@ impl BootedProgram {
             })
             .map_err(|e| fault(Status::System, format!("start a thread for a boot: {e}")))?;
         Ok(booted)
+    }
+
+    fn begin(&self, description: Description, base: Option<(Arc<Program>, Arc<BootedProgram>)>) -> State {
+        let (program, base) = base.unzip();
+        let Start::Open(_, path) = description.start else {
+            return boot(description, program, &self.called_off);
+        };
+        let state = open(&path, program);
+        if matches!(state, State::Ready { .. }) {
+            // Of what was used last the base comes last: without it the file is of no use.
+            touch(&path);
+            if let Some(base) = base {
+                base.touch();
+            }
+            *self.lock_file() = Some(path);
+        }
+        state
+    }
+
+    /// Writes the program to a file, with its kept answers and `notes`, and removes others of the folder until they have at most
+    /// `most` bytes. What of it lies in the file of its base is left out. Does nothing if it has that file.
+    pub fn save(
+        &self,
+        path: &Path,
+        notes: &[u8],
+        base: Option<&BootedProgram>,
+        most: u64,
+    ) -> Result<(), Fault> {
+        let folder = check_path(path)?;
+        let (program, notes) = match &*self.lock() {
+            State::Ready { program, answers, .. } => (program.clone(), encode_notes(answers, notes)),
+            State::Failed { status, text, .. } => return Err(fault(*status, text)),
+            State::Booting => return Err(fault(Status::NotReady, "save a program: it still boots")),
+        };
+        let below = base.map(BootedProgram::program).transpose()?;
+        // Others that share the program wait, and find it written.
+        let mut file = self.lock_file();
+        if file.as_deref() == Some(path) {
+            return Ok(());
+        }
+        program
+            .save(path, &notes, below.as_deref())
+            .map_err(|e| fault(Status::System, format!("save a program: {e}")))?;
+        *file = Some(path.into());
+        drop(file);
+        if let Some(base) = base {
+            base.touch();
+        }
+        trim(folder, most).map_err(|e| {
+            fault(
+                Status::System,
+                format!("bound the folder {}: {e}", folder.display()),
+            )
+        })
+    }
+
+    fn touch(&self) {
+        if let Some(path) = &*self.lock_file() {
+            touch(path);
+        }
+    }
+
+    fn lock_file(&self) -> MutexGuard<'_, Option<PathBuf>> {
+        self.file.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What lay beside the program in its file; empty for one that booted.
+    pub fn notes(&self) -> Result<Vec<u8>, Fault> {
+        match &*self.lock() {
+            State::Ready { notes, .. } => Ok(notes.clone()),
+            State::Failed { status, text, .. } => Err(fault(*status, text)),
+            State::Booting => Err(fault(Status::NotReady, "read a program's notes: it still boots")),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -182,7 +267,7 @@ fn boot(description: Description, base: Option<Arc<Program>>, called_off: &Atomi
         let program = match (&start, &base) {
             (Start::Boot(spec), _) => Program::boot(&host, spec, &mut next)?,
             (Start::Load(_, load), Some(base)) => Program::load(base, load, &mut next)?,
-            (Start::Load(..), None) => {
+            (Start::Load(..), None) | (Start::Open(..), _) => {
                 return Err(BootError::Machine(Error::Broken {
                     what: "a program to load without its base",
                 }));
@@ -205,6 +290,7 @@ fn boot(description: Description, base: Option<Arc<Program>>, called_off: &Atomi
             program,
             answers: warmup.into_answers(),
             tried,
+            notes: Vec::new(),
         },
         Err(e) => State::Failed {
             entry: matches!(e, BootError::Ended { .. })
@@ -220,6 +306,46 @@ fn boot(description: Description, base: Option<Arc<Program>>, called_off: &Atomi
             },
             text: e.to_string(),
         },
+    }
+}
+
+/// Goes on from a file, over `base` if it lies over one.
+fn open(path: &Path, base: Option<Arc<Program>>) -> State {
+    let failed = |status, text: String| State::Failed {
+        status,
+        text,
+        entry: None,
+    };
+    let host = match host() {
+        Ok(host) => host,
+        Err(e) => return failed(Status::Unavailable, e.to_string()),
+    };
+    let opening = Opening {
+        base,
+        ..Opening::default()
+    };
+    let (program, bytes) = match Program::open(&host, path, &opening) {
+        Ok(opened) => opened,
+        Err(e) => {
+            let status = match &e {
+                DiskError::File { source, .. } if source.kind() == io::ErrorKind::NotFound => Status::Missing,
+                DiskError::File { .. } | DiskError::Refused { .. } => Status::Stale,
+                DiskError::Machine(_) => Status::BootFailed,
+            };
+            return failed(status, e.to_string());
+        }
+    };
+    match decode_notes(&bytes) {
+        Some((answers, notes)) => State::Ready {
+            program: Arc::new(program),
+            answers,
+            tried: Vec::new(),
+            notes,
+        },
+        None => failed(
+            Status::Stale,
+            format!("snapshot {}: its notes cannot be read", path.display()),
+        ),
     }
 }
 

@@ -5,6 +5,8 @@
 //! ```
 //! A pair in a payload (mount, file) is the length of its first half as a u32, then both halves.
 
+use std::path::PathBuf;
+
 use mayfly_abi::limits::{
     CLOCK_MAX_US, DESCRIPTORS_MAX, DESCRIPTORS_MIN, MAPPINGS_MAX, MAPPINGS_MIN, MEMORY_MAX, MEMORY_MIN,
     THREADS_MAX, WARMUP_RUNS_MAX,
@@ -13,6 +15,7 @@ use mayfly_pool::{Limits, Load, Loading, Mount, Spec, WarmupRequest, library_mou
 use mayfly_wire::{BODY_MAX, Kind, Limits as FrameLimits, Progress, progress};
 
 use crate::abi::{Fault, Status, fault, numbers};
+use crate::cache::check_path;
 use crate::warmup::{Entry, Plan};
 
 /// The only version there is.
@@ -63,6 +66,9 @@ numbers! {
         /// Of a program for a base, until its snapshot: memory u64, memory u64 that a request may use beyond what is used then, and CPU
         /// time u64 in nanoseconds until it waits (0: no limit). Without it the limits of its requests hold.
         Loading = 15 "loading",
+        /// Handle u32 of the program that it lies over or 0, and the path of a snapshot on the host: nothing is booted, and there is
+        /// nothing else.
+        Stored = 16 "stored",
     }
 }
 
@@ -84,6 +90,7 @@ impl Tag {
             Tag::Base,
             Tag::Last,
             Tag::Loading,
+            Tag::Stored,
         ];
         all.into_iter().find(|t| *t as u32 == n)
     }
@@ -96,6 +103,8 @@ pub enum Start {
     Boot(Spec),
     /// It is loaded into the program of this handle.
     Load(i32, Load),
+    /// It goes on from a file, over the program of this handle.
+    Open(Option<i32>, PathBuf),
 }
 
 /// A program and its warm-up.
@@ -118,7 +127,7 @@ pub fn decode(bytes: &[u8]) -> Result<Description, Fault> {
         folder: "/".into(),
         ..Spec::default()
     };
-    let (mut entries, mut base, mut bounds) = (Vec::new(), None, None);
+    let (mut entries, mut base, mut bounds, mut stored) = (Vec::new(), None, None, None);
     let mut items = 0;
     while !rest.rest.is_empty() {
         items += 1;
@@ -132,8 +141,18 @@ pub fn decode(bytes: &[u8]) -> Result<Description, Fault> {
         match tag {
             Tag::Base => base = Some(base_item(payload)?),
             Tag::Loading => bounds = Some(loading(payload)?),
+            Tag::Stored => stored = Some(stored_item(payload)?),
             _ => add_item(&mut spec, &mut entries, tag, payload)?,
         }
+    }
+    if let Some((base, path)) = stored {
+        return match items {
+            1 => Ok(Description {
+                start: Start::Open(base, path),
+                warmup: Plan::new(entries),
+            }),
+            _ => Err(wrong("a snapshot among other items, want it by itself")),
+        };
     }
     let start = match base {
         Some((handle, frame)) => Start::Load(handle, to_load(spec, frame, bounds.unwrap_or_default())?),
@@ -153,6 +172,15 @@ fn base_item(payload: &[u8]) -> Result<(i32, Vec<u8>), Fault> {
     let handle = i32::try_from(handle).map_err(|_| wrong(format!("base {handle}, want a handle")))?;
     check_frame(r.rest)?;
     Ok((handle, r.rest.to_vec()))
+}
+
+fn stored_item(payload: &[u8]) -> Result<(Option<i32>, PathBuf), Fault> {
+    let mut r = Reader { rest: payload };
+    let handle = r.number()?;
+    let handle = i32::try_from(handle).map_err(|_| wrong(format!("base {handle}, want a handle")))?;
+    let path = PathBuf::from(text(r.rest)?);
+    check_path(&path)?;
+    Ok(((handle > 0).then_some(handle), path))
 }
 
 /// What is the base's affair may not be said again.
@@ -210,7 +238,9 @@ fn add_item(spec: &mut Spec, entries: &mut Vec<Entry>, tag: Tag, payload: &[u8])
             spec.last = Some(payload.to_vec());
         }
         Tag::Clock => spec.clock_grain_ns = clock(payload)?,
-        Tag::Base | Tag::Loading => return Err(wrong("a base among what it has, want it by itself")),
+        Tag::Base | Tag::Loading | Tag::Stored => {
+            return Err(wrong("a base among what it has, want it by itself"));
+        }
     }
     Ok(())
 }
@@ -275,6 +305,9 @@ fn limits(payload: &[u8]) -> Result<Limits, Fault> {
         }
     }
     Ok(Limits {
+        // Nothing is granted.
+        granted_bytes: 0,
+        granted_files: 0,
         memory_bytes,
         output_bytes,
         log_bytes: log_bytes as usize,

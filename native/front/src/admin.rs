@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::fmt::Write as _;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use hyper::header::{CONTENT_TYPE, HeaderValue};
@@ -17,6 +17,7 @@ use tokio::time::timeout;
 use crate::body::Body;
 use crate::front::Front;
 use crate::listen::{Listen, Listener, Stream};
+use crate::outgoing::Counts;
 use crate::problem::problem;
 
 /// Connections of operators at a time; more are closed at once.
@@ -127,7 +128,33 @@ struct Now {
     running: usize,
     parked: usize,
     connections: usize,
+    outgoing: Outside,
     answers: Vec<(String, f64)>,
+}
+
+/// What was done of the program's connections to the outside.
+#[derive(Default)]
+struct Outside {
+    open: usize,
+    made: u64,
+    failed: u64,
+    refused: u64,
+    sent: u64,
+    received: u64,
+}
+
+impl Outside {
+    fn of(counts: &Counts) -> Self {
+        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Self {
+            open: counts.open.load(Ordering::Relaxed),
+            made: read(&counts.made),
+            failed: read(&counts.failed),
+            refused: read(&counts.refused),
+            sent: read(&counts.sent),
+            received: read(&counts.received),
+        }
+    }
 }
 
 fn now(front: &Front) -> Now {
@@ -138,6 +165,7 @@ fn now(front: &Front) -> Now {
         running,
         parked: front.machines.parked(),
         connections: front.counts.connections.load(Ordering::Relaxed),
+        outgoing: Outside::of(front.outgoing.counts()),
         answers: answers
             .map(|(class, count)| (format!("{}xx", class + 1), count as f64))
             .collect(),
@@ -222,6 +250,34 @@ fn figures(stats: &PoolStats, now: &Now) -> Vec<Figure> {
         count("parks_total", "Times that a machine was parked.", parks),
         count("exits_total", "Times that programs left ring 3.", exits),
         count("dirty_pages_total", "Pages that resets put back.", dirty_pages),
+        Figure {
+            name: "outgoing_total",
+            help: "Connections of the program to the outside, by what became of them.",
+            counter: true,
+            label: "result",
+            values: [
+                ("made", now.outgoing.made),
+                ("failed", now.outgoing.failed),
+                ("refused", now.outgoing.refused),
+            ]
+            .map(|(result, count)| (result.to_owned(), count as f64))
+            .into(),
+        },
+        count(
+            "outgoing_sent_bytes_total",
+            "Bytes of the program to the outside.",
+            now.outgoing.sent,
+        ),
+        count(
+            "outgoing_received_bytes_total",
+            "Bytes to the program from the outside.",
+            now.outgoing.received,
+        ),
+        gauge(
+            "outgoing_connections",
+            "Connections of the program to the outside that are open.",
+            now.outgoing.open,
+        ),
         gauge(
             "requests_waiting",
             "Requests that wait for a machine.",
@@ -280,20 +336,24 @@ fn to_json(figures: &[Figure]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::front::Counts;
+    use crate::front::Counts as Answers;
 
     #[test]
     fn figures_are_told_in_both_forms() {
         let mut stats = PoolStats::default();
         stats.outcomes.insert("answered", 7);
         stats.total.run_ns = 1_500_000_000;
-        let counts = Counts::default();
+        let counts = Answers::default();
         counts.answered(StatusCode::NOT_FOUND);
         let now = Now {
             waiting: 1,
             running: 2,
             parked: 3,
             connections: 4,
+            outgoing: Outside {
+                made: 5,
+                ..Outside::default()
+            },
             answers: vec![("4xx".into(), 1.0)],
         };
         let figures = figures(&stats, &now);
@@ -305,6 +365,7 @@ mod tests {
             "mayfly_run_seconds_total 1.5",
             "# TYPE mayfly_requests_parked gauge",
             "mayfly_requests_parked 3",
+            "mayfly_outgoing_total{result=\"made\"} 5",
         ] {
             assert!(text.lines().any(|other| other == line), "{line}\n{text}");
         }

@@ -12,12 +12,21 @@ const PROGRAM: &str = "run";
 /// A snapshot's file, in a file.
 const SNAPSHOT: &str = "snaprun";
 
+/// Options of the boot that a program in a file needs again: what it writes on the host, and connects to.
+const AGAIN: [&str; 5] = [
+    "allow_connect",
+    "allow_write",
+    "max_write",
+    "max_write_files",
+    "volumes",
+];
+
 /// The first option of the boot that the command line of `serve` has: a program that is in a file has booted.
 pub fn boot_option(serve: &ArgMatches) -> Option<String> {
     let boot = <crate::options::Boot as Args>::augment_args(Command::new("boot"));
     let named = |argument: &clap::Arg| {
         let id = argument.get_id().as_str();
-        let told = serve.value_source(id) == Some(ValueSource::CommandLine);
+        let told = serve.value_source(id) == Some(ValueSource::CommandLine) && !AGAIN.contains(&id);
         told.then(|| argument.get_long().unwrap_or(id).to_owned())
     };
     boot.get_arguments().find_map(named)
@@ -173,13 +182,14 @@ mod tests {
 
     #[test]
     fn what_is_printed_reads_as_it_was() {
-        let line = "mayfly serve -e -t 3 --listen unix:/a --max-request-time 0.5 --allow-read /x,/y --env A=1 --env B=\"2 run node a.js --env C";
+        let line = "mayfly serve -e -t 3 --listen unix:/a --max-request-time 0.5 --allow-read /x,/y --allow-connect DB:5432,[::1]:80-90 --env A=1 --env B=\"2 run node a.js --env C";
         let first = text_of(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
         for wanted in [
             "ephemeral = true",
             "threads = 3",
             "max-request-time = 0.5",
             "allow-read = [\"/x\", \"/y\"]",
+            "allow-connect = [\"DB:5432\", \"[::1]:80-90\"]",
             "env = [\"A=1\", \"B=\\\"2\"]",
             "run = [\"node\", \"a.js\", \"--env\", \"C\"]",
         ] {
@@ -212,8 +222,12 @@ mod tests {
         };
         assert_eq!(named("mayfly serve -e -t 3 --quiet snaprun a"), None);
         assert_eq!(
-            named("mayfly serve --volume /a:/b snaprun a").as_deref(),
-            Some("volume")
+            named("mayfly serve --volume /a:/b:rw --allow-write /c --allow-connect d:1 snaprun a"),
+            None
+        );
+        assert_eq!(
+            named("mayfly serve --allow-read /a snaprun a").as_deref(),
+            Some("allow-read")
         );
         assert_eq!(named("mayfly serve -w 3 snaprun a").as_deref(), Some("warmup"));
     }

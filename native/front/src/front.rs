@@ -10,6 +10,7 @@ use rustls::ServerConfig;
 use tokio::sync::Semaphore;
 
 use crate::machines::Machines;
+use crate::outgoing::Outgoing;
 
 /// Most requests at a time whose bodies come while their machines wait, of those that may be under way.
 pub const UPLOADS_SHARE: usize = 2;
@@ -34,6 +35,8 @@ pub struct Front {
     pub limits: ClientLimits,
     /// What is counted.
     pub counts: Counts,
+    /// Connections of the program's to the outside.
+    pub outgoing: Arc<Outgoing>,
     /// Places for requests whose bodies come while their machines wait.
     pub uploads: Arc<Semaphore>,
     /// Whether connections go to the program as they are: no HTTP is spoken here.

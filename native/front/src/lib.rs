@@ -10,9 +10,11 @@
 pub mod admin;
 pub mod answer;
 pub mod body;
+pub mod descriptors;
 pub mod front;
 pub mod listen;
 pub mod machines;
+pub mod outgoing;
 pub mod problem;
 pub mod raw;
 pub mod request;

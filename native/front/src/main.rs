@@ -3,21 +3,23 @@
 mod config;
 mod options;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{CommandFactory, FromArgMatches};
 use mayfly_front::admin;
 use mayfly_front::answer::Http;
+use mayfly_front::descriptors;
 use mayfly_front::front::{ClientLimits, Counts, Front, UPLOADS_SHARE};
 use mayfly_front::machines::{Machines, Running};
+use mayfly_front::outgoing::{Bounds, Outgoing};
 use mayfly_front::raw::Raw;
 use mayfly_front::server::serve;
 use mayfly_front::tls;
-use mayfly_pool::{Mount, Opening, Program, Protocol, Serving, Spec};
+use mayfly_pool::{Limits, Mount, Opening, Program, Protocol, Serving, Spec};
 use mayfly_vmm::Host;
-use options::{Arguments, Boot, Command, Run, Serve, Served, Snapshot};
+use options::{Arguments, Boot, Command, Line, Run, Serve, Served, Snapshot};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Semaphore, watch};
 
@@ -84,16 +86,18 @@ fn snapshot(
     matches: &clap::ArgMatches,
 ) -> Result<(), Failure> {
     let host = Arc::new(Host::open()?);
-    let Run::Run { command: line } = &options.program;
-    let serving = serving(&options.boot, options.max_request_time, false);
-    let program =
-        Program::boot_server(&host, &spec(&options.boot, line)?, &serving).map_err(|e| e.to_string())?;
+    let Run::Run(Line { command: line }) = &options.program;
+    let outgoing = Outgoing::start(options.boot.allow_connect.clone(), Bounds::default())?;
+    let serving = serving(&options.boot, options.max_request_time, false, &outgoing);
+    let spec = spec(&options.boot, line, &outgoing)?;
+    let program = Program::boot_server(&host, &spec, &serving).map_err(|e| e.to_string())?;
     tell_boot(&program);
     let told = matches.subcommand_matches("snapshot");
     let notes = match told {
         Some(told) => config::to_text(named(command, "snapshot")?, told),
         None => String::new(),
     };
+    let notes = notes + &outgoing.notes();
     program.save(&options.output, notes.as_bytes(), None)?;
     let bytes = std::fs::metadata(&options.output)?.len();
     eprintln!("mayfly: wrote {}, {} KiB", options.output.display(), bytes >> 10);
@@ -112,11 +116,17 @@ fn tell_boot(program: &Program) {
 }
 
 /// The program that is served: booted, or from a file, whose own are the options of the boot.
-fn program(host: &Arc<Host>, options: &Serve, matches: &clap::ArgMatches) -> Result<Program, Failure> {
+fn program(
+    host: &Arc<Host>,
+    options: &Serve,
+    outgoing: &Arc<Outgoing>,
+    matches: &clap::ArgMatches,
+) -> Result<Program, Failure> {
     match &options.program {
-        Served::Run { command } => {
-            let serving = serving(&options.boot, options.max_request_time, options.per_connection);
-            let booted = Program::boot_server(host, &spec(&options.boot, command)?, &serving);
+        Served::Run(Line { command }) => {
+            let (time, per_connection) = (options.max_request_time, options.per_connection);
+            let serving = serving(&options.boot, time, per_connection, outgoing);
+            let booted = Program::boot_server(host, &spec(&options.boot, command, outgoing)?, &serving);
             let program = booted.map_err(|e| e.to_string())?;
             tell_boot(&program);
             Ok(program)
@@ -130,11 +140,19 @@ fn program(host: &Arc<Host>, options: &Serve, matches: &clap::ArgMatches) -> Res
                 )
                 .into());
             }
+            if let Some(volume) = options.boot.volumes.iter().find(|volume| !volume.writable) {
+                let (guest, file) = (&volume.guest, file.display());
+                return Err(format!("--volume {guest} with snaprun: what is only read is in {file}").into());
+            }
             let opening = Opening {
                 base: None,
                 protocol: Some(protocol(options.per_connection)),
+                outside: Some(outgoing.clone()),
+                granted: granted(&options.boot)?,
+                limits: limits(&options.boot),
             };
-            let (program, _) = Program::open(host, file, &opening)?;
+            let (program, notes) = Program::open(host, file, &opening)?;
+            outgoing.remember(&String::from_utf8_lossy(&notes));
             let report = program.report();
             eprintln!(
                 "mayfly: from {} in {:.1} ms, {} MiB",
@@ -157,20 +175,38 @@ fn serve_program(options: &Serve, matches: &clap::ArgMatches) -> Result<(), Fail
         0 => std::thread::available_parallelism()?.get(),
         threads => threads,
     };
-    let program = program(&host, options, matches)?;
+    let bounds = Bounds {
+        connections: options.max_connect,
+        ..Bounds::default()
+    };
+    let outgoing = Outgoing::start(options.boot.allow_connect.clone(), bounds)?;
+    let program = program(&host, options, &outgoing, matches)?;
     let running = Running {
         timeout_ns: seconds(options.max_request_time),
         ephemeral: options.ephemeral,
         checks: options.check_resets,
     };
+    let files = descriptors::raise();
+    let outside = match outgoing.allowed() {
+        [] => 0,
+        _ => options.max_connect as u64,
+    };
+    let connections = descriptors::connections(options.connections, files.saturating_sub(outside));
+    if connections < options.connections {
+        eprintln!(
+            "mayfly: --connections {}: this process may have {files} files open (ulimit -n), so {connections} are served at a time",
+            options.connections
+        );
+    }
     let front = Arc::new(Front {
         machines: Machines::start(program, threads, options.queue, running)?,
         limits: ClientLimits {
-            connections: options.connections,
+            connections,
             body_bytes: options.max_body << 20,
             patience: options.patience(),
         },
         counts: Counts::default(),
+        outgoing,
         raw: options.per_connection,
         uploads: Arc::new(Semaphore::new((options.queue / UPLOADS_SHARE).max(1))),
         tls,
@@ -181,6 +217,17 @@ fn serve_program(options: &Serve, matches: &clap::ArgMatches) -> Result<(), Fail
         let bound = admin::start(front.clone(), listen, stop.clone())
             .map_err(|e| format!("--admin {listen}: {e}"))?;
         eprintln!("mayfly: /metrics and /status on {bound}");
+    }
+    for mount in granted(&options.boot)? {
+        let reset = match options.ephemeral {
+            true => ", outside of the reset: what requests write there stays",
+            false => "",
+        };
+        eprintln!("mayfly: {mount} is written where it lies{reset}");
+    }
+    if let [first, rest @ ..] = front.outgoing.allowed() {
+        let rest: String = rest.iter().map(|allowed| format!(", {allowed}")).collect();
+        eprintln!("mayfly: requests may connect to {first}{rest}");
     }
     serve(&front, &options.listen, threads, &stop, |bound| {
         let kind = match (options.ephemeral, options.per_connection) {
@@ -240,21 +287,37 @@ fn find(program: &str) -> Result<PathBuf, Failure> {
     found.ok_or_else(|| format!("run {program}: there is no such file, want a path or a name in PATH").into())
 }
 
-fn spec(options: &Boot, command: &[String]) -> Result<Spec, Failure> {
+/// A volume's path without links.
+fn real(host: &Path) -> Result<PathBuf, Failure> {
+    let real = host.canonicalize();
+    Ok(real.map_err(|e| format!("--volume {}: {e}", host.display()))?)
+}
+
+/// The folders that the program writes.
+fn granted(options: &Boot) -> Result<Vec<Mount>, Failure> {
+    let mut mounts = Vec::new();
+    for volume in options.volumes.iter().filter(|volume| volume.writable) {
+        mounts.push(Mount::writable(&volume.guest, real(&volume.host)?));
+    }
+    for path in &options.allow_write {
+        let same = Mount::same_writable(path);
+        mounts.push(same.map_err(|e| format!("--allow-write {}: {e}", path.display()))?);
+    }
+    Ok(mounts)
+}
+
+fn spec(options: &Boot, command: &[String], outgoing: &Outgoing) -> Result<Spec, Failure> {
     let mut spec = Spec::command(&find(&command[0])?, command)?;
+    // Before what the user shows, which may show the host's own in their places.
+    spec.mounts.extend(outgoing.files());
     for allowed in &options.allow_read {
         spec.show(allowed)
             .map_err(|e| format!("--allow-read {}: {e}", allowed.display()))?;
     }
-    for volume in &options.volumes {
-        spec.mounts.push(Mount::host(
-            volume.guest.clone(),
-            volume
-                .host
-                .canonicalize()
-                .map_err(|e| format!("--volume {}: {e}", volume.host.display()))?,
-        ));
+    for volume in options.volumes.iter().filter(|volume| !volume.writable) {
+        spec.mounts.push(Mount::host(&volume.guest, real(&volume.host)?));
     }
+    spec.mounts.extend(granted(options)?);
     for name in &options.allow_env {
         if let Ok(value) = std::env::var(name) {
             spec.environment.push(format!("{name}={value}"));
@@ -264,10 +327,22 @@ fn spec(options: &Boot, command: &[String]) -> Result<Spec, Failure> {
     if let Some(folder) = &options.cwd {
         spec.folder.clone_from(folder);
     }
-    spec.limits.memory_bytes = options.max_main_memory << 20;
-    spec.limits.output_bytes = options.max_answer << 20;
-    spec.limits.boot_ns = seconds(options.max_boot_time);
+    spec.limits = Limits {
+        sockets: spec.limits.sockets,
+        ..limits(options)
+    };
     Ok(spec)
+}
+
+fn limits(options: &Boot) -> Limits {
+    Limits {
+        memory_bytes: options.max_main_memory << 20,
+        output_bytes: options.max_answer << 20,
+        granted_bytes: options.max_write << 20,
+        granted_files: options.max_write_files,
+        boot_ns: seconds(options.max_boot_time),
+        ..Limits::default()
+    }
 }
 
 /// How the end of an answer is known.
@@ -278,7 +353,7 @@ fn protocol(per_connection: bool) -> Arc<dyn Protocol> {
     }
 }
 
-fn serving(options: &Boot, request_time: f64, per_connection: bool) -> Serving {
+fn serving(options: &Boot, request_time: f64, per_connection: bool, outgoing: &Arc<Outgoing>) -> Serving {
     let paths = match options.warmup_path.is_empty() {
         true => vec!["/".to_owned()],
         false => options.warmup_path.clone(),
@@ -293,5 +368,6 @@ fn serving(options: &Boot, request_time: f64, per_connection: bool) -> Serving {
         warmup: paths.iter().cycle().take(options.warmup).map(request).collect(),
         timeout_ns: seconds(request_time),
         stream_ns: seconds(options.max_stream_time),
+        outside: Some(outgoing.clone()),
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use mayfly_front::listen::Listen;
+use mayfly_front::outgoing::allowed::Allowed;
 
 /// Unmodified servers in virtual machines.
 #[derive(Debug, Parser)]
@@ -69,6 +70,9 @@ pub struct Serve {
     /// Requests that may wait for a machine, or have one that waits for them.
     #[arg(long, default_value_t = 1024, value_name = "N", value_parser = up_to(1_000_000))]
     pub queue: usize,
+    /// Connections of the program to the outside at a time, of all machines together; a machine has 64 at most.
+    #[arg(long, default_value_t = 1024, value_name = "N", value_parser = up_to(1_000_000))]
+    pub max_connect: usize,
     /// Seconds that a client has for the head of a request, for its body, and for a TLS handshake.
     #[arg(long, default_value_t = 30.0, value_name = "SECONDS", value_parser = some_time)]
     pub client_time: f64,
@@ -118,17 +122,29 @@ pub struct Boot {
     /// The port that the program is asked on; the first that it listens on by default. It is bound nowhere.
     #[arg(long, value_name = "PORT")]
     pub guest_port: Option<u16>,
-    /// Files and folders that the program may read; it may never write them.
+    /// Files and folders that the program may read, as they are when it boots.
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     pub allow_read: Vec<PathBuf>,
+    /// Folders of the host that the program may read and write where they lie. No reset touches what it writes there.
+    #[arg(long, value_name = "FOLDERS", value_delimiter = ',')]
+    pub allow_write: Vec<PathBuf>,
+    /// MiB by which files may grow in the folders that it may write, all together; what it removes gives room back.
+    #[arg(long, default_value_t = 1024, value_name = "MIB", value_parser = clap::value_parser!(u64).range(..=1 << 24))]
+    pub max_write: u64,
+    /// Files and folders that it may add there, likewise.
+    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = clap::value_parser!(u64).range(..=1 << 32))]
+    pub max_write_files: u64,
+    /// Hosts and ports that the program may connect to in requests: a name, an IPv4 address or an [IPv6 address], and a port or FIRST-LAST.
+    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',')]
+    pub allow_connect: Vec<Allowed>,
     /// Variables of the environment that the program gets; it gets no others.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub allow_env: Vec<String>,
     /// A variable that the program gets.
     #[arg(long, value_name = "NAME=VALUE")]
     pub env: Vec<String>,
-    /// A file or folder of the host at a place of the guest, read-only.
-    #[arg(long = "volume", value_name = "HOST:GUEST[:r]")]
+    /// A file or folder of the host at a place of the guest: as with `--allow-read`, or with `rw` a folder as with `--allow-write`.
+    #[arg(long = "volume", value_name = "HOST:GUEST[:ro|rw]")]
     pub volumes: Vec<Volume>,
     /// The program's working directory.
     #[arg(long, value_name = "PATH")]
@@ -154,20 +170,24 @@ impl Serve {
     }
 }
 
+/// A program and its arguments.
+#[derive(Args, Debug)]
+pub struct Line {
+    /// The program and its arguments.
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM ARGS"
+    )]
+    pub command: Vec<String>,
+}
+
 /// What is served.
 #[derive(Debug, Subcommand)]
 pub enum Served {
     /// The program and its arguments.
-    Run {
-        /// The program and its arguments.
-        #[arg(
-            required = true,
-            trailing_var_arg = true,
-            allow_hyphen_values = true,
-            value_name = "PROGRAM ARGS"
-        )]
-        command: Vec<String>,
-    },
+    Run(Line),
     /// The file of `mayfly snapshot`, with what it was told of the program.
     Snaprun {
         /// The file.
@@ -180,16 +200,7 @@ pub enum Served {
 #[derive(Debug, Subcommand)]
 pub enum Run {
     /// The program and its arguments.
-    Run {
-        /// The program and its arguments.
-        #[arg(
-            required = true,
-            trailing_var_arg = true,
-            allow_hyphen_values = true,
-            value_name = "PROGRAM ARGS"
-        )]
-        command: Vec<String>,
-    },
+    Run(Line),
 }
 
 /// A mount.
@@ -199,6 +210,8 @@ pub struct Volume {
     pub host: PathBuf,
     /// Path in the guest.
     pub guest: String,
+    /// Whether the guest writes it.
+    pub writable: bool,
 }
 
 impl FromStr for Volume {
@@ -206,18 +219,19 @@ impl FromStr for Volume {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let mut parts = text.split(':');
-        match (parts.next(), parts.next(), parts.next(), parts.next()) {
-            (Some(host), Some(guest), None | Some("r"), None)
-                if !host.is_empty() && guest.starts_with('/') =>
-            {
-                Ok(Self {
-                    host: host.into(),
-                    guest: guest.into(),
-                })
-            }
-            (_, _, Some("w" | "rw" | "r=w"), _) => {
-                Err("the host's files cannot be written, r is wanted".into())
-            }
+        let (host, guest, right, end) = (parts.next(), parts.next(), parts.next(), parts.next());
+        let writable = match right {
+            None | Some("r" | "ro") => false,
+            // The last one is kvmserver's.
+            Some("rw" | "r=w") => true,
+            Some(_) => return Err("ro or rw is wanted behind HOST:/GUEST".into()),
+        };
+        match (host, guest, end) {
+            (Some(host), Some(guest), None) if !host.is_empty() && guest.starts_with('/') => Ok(Self {
+                host: host.into(),
+                guest: guest.into(),
+                writable,
+            }),
             _ => Err("HOST:/GUEST is wanted".into()),
         }
     }
@@ -261,10 +275,32 @@ mod tests {
         assert_eq!(options.listen, Listen::Unix("/a".into()));
         assert_eq!(options.boot.allow_read, [PathBuf::from("/x"), "/y".into()]);
         assert_eq!(options.boot.volumes[0].guest, "/g");
-        let Served::Run { command } = options.program else {
+        let rights = |right: &str| {
+            format!("/h:/g{right}")
+                .parse::<Volume>()
+                .map(|volume| volume.writable)
+        };
+        assert_eq!(
+            ["", ":r", ":ro", ":rw", ":r=w"].map(rights),
+            [false, false, false, true, true].map(Ok)
+        );
+        let Served::Run(Line { command }) = options.program else {
             panic!("{:?}", options.program);
         };
         assert_eq!(command, ["node", "-e", "1", "--threads", "9"]);
+    }
+
+    #[test]
+    fn what_may_be_connected_to_is_a_list() {
+        let line = "mayfly serve --allow-connect db:5432,[::1]:80 --allow-connect 10.0.0.1:8000-8010 run x";
+        let options = parse(line).unwrap();
+        let shown: Vec<String> = options
+            .boot
+            .allow_connect
+            .iter()
+            .map(Allowed::to_string)
+            .collect();
+        assert_eq!(shown, ["db:5432", "[::1]:80", "10.0.0.1:8000-8010"]);
     }
 
     #[test]
@@ -275,7 +311,7 @@ mod tests {
             .command
         {
             Command::Snapshot(snapshot) => {
-                let Run::Run { command } = &snapshot.program;
+                let Run::Run(Line { command }) = &snapshot.program;
                 assert_eq!((snapshot.output, snapshot.boot.warmup), ("a.snap".into(), 2));
                 assert_eq!(command[..], ["./x", "-o", "b"]);
             }
@@ -292,9 +328,12 @@ mod tests {
         for (line, said) in [
             ("mayfly serve", "run"),
             ("mayfly serve run", "PROGRAM ARGS"),
-            ("mayfly serve --volume /a:/b:rw run x", "cannot be written"),
+            ("mayfly serve --volume /a:/b:w run x", "ro or rw"),
+            ("mayfly serve --volume /a:b run x", "HOST:/GUEST"),
             ("mayfly serve --threads=-1 run x", "--threads"),
             ("mayfly serve --max-request-time 0 run x", "0.001"),
+            ("mayfly serve --allow-connect db run x", "HOST:PORT"),
+            ("mayfly serve --allow-connect db:80,::1:80 run x", "[::1]"),
             ("mayfly serve --tls-cert a run x", "--tls-key"),
             ("mayfly serve --nonsense run x", "--nonsense"),
         ] {

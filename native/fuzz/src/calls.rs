@@ -17,6 +17,7 @@ use std::sync::OnceLock;
 
 use mayfly_linux::action::Action;
 use mayfly_linux::clock::ClockBase;
+use mayfly_linux::errno::Errno;
 use mayfly_linux::fs::stdio::OutputMode;
 use mayfly_linux::kernel::{Kernel, Request};
 use mayfly_linux::machine::mock::MockMachine;
@@ -247,6 +248,7 @@ fn take(guest: &mut Guest, machine: &mut MockMachine, next: &Next<'_>, begin: Be
         for end in kernel.host_ends() {
             kernel.host_receive(end);
         }
+        kernel.take_dialed();
     }
     if matches!(action, Action::Output | Action::Frame | Action::Said) {
         kernel.take_said();
@@ -257,9 +259,17 @@ fn take(guest: &mut Guest, machine: &mut MockMachine, next: &Next<'_>, begin: Be
 }
 
 /// The host connects to the first that listens, and gives it bytes; where it has connections already, it takes what came and closes the
-/// oldest one every other time.
+/// oldest one every other time. Those that the guest began are made, or broken.
 fn converse(kernel: &mut Kernel, bytes: &[u8]) {
     kernel.serve_host();
+    kernel.take_dialed();
+    for end in kernel.host_ends() {
+        match bytes.first().map_or(0, |first| first % 4) {
+            1 => kernel.host_establish(end),
+            2 => kernel.host_fail(end, Errno::ECONNRESET),
+            _ => {}
+        }
+    }
     for end in kernel.host_ends() {
         kernel.host_receive(end);
         kernel.host_send(end, bytes);

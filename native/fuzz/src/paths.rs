@@ -208,6 +208,7 @@ fn listing(vfs: &Vfs) -> BTreeMap<Path, Kind> {
                 NodeKind::Memory(bytes) => Kind::File(bytes.part(0..u64::MAX).into_owned()),
                 NodeKind::Link(target) => Kind::Link(target.to_vec()),
                 NodeKind::Host(_) | NodeKind::Device(_) | NodeKind::Proc(_) => Kind::File(Vec::new()),
+                NodeKind::Granted(_) => unreachable!("none was granted"),
             };
             all.insert(at, kind);
         }

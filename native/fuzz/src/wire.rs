@@ -9,9 +9,10 @@ use crate::Input;
 pub fn run(data: &[u8]) {
     let mut input = Input(data);
     let wide = input.byte();
-    let kind = match (wide & 8, wide & 1) {
-        (0, 0) => Kind::Response,
-        (0, _) => Kind::Request,
+    let kind = match (wide & 24, wide & 1) {
+        (0 | 16, 0) => Kind::Response,
+        (0 | 16, _) => Kind::Request,
+        (24, _) => Kind::Outbox,
         _ => Kind::Message,
     };
     let (header, body) = (u32::from(input.byte()), u32::from(input.byte()));
@@ -70,7 +71,7 @@ fn read_again(bytes: &[u8], kind: Kind, limits: Limits) -> Result<Progress, Fram
     };
     let (header_max, body_max) = match kind {
         Kind::Message => (65_540, 1 << 20),
-        Kind::Request | Kind::Response => (HEADER_MAX, BODY_MAX),
+        Kind::Request | Kind::Response | Kind::Outbox => (HEADER_MAX, BODY_MAX),
     };
     if header_bytes > limits.header || header_bytes > header_max {
         return Err(FrameError::Header(header_bytes));
@@ -110,7 +111,7 @@ fn any_head(bytes: &[u8], kind: Kind) {
     };
     let (least, header_max, body_max) = match kind {
         Kind::Message => (4, 65_540, 1 << 20),
-        Kind::Request | Kind::Response => (0, HEADER_MAX, BODY_MAX),
+        Kind::Request | Kind::Response | Kind::Outbox => (0, HEADER_MAX, BODY_MAX),
     };
     let wanted = match head {
         Head { header_bytes, .. } if header_bytes > header_max => Err(FrameError::Header(header_bytes)),
@@ -130,22 +131,31 @@ fn in_two_parts(frame: &[u8], cut: usize, kind: Kind, limits: Limits) {
     let fresh = || Stdio::new(OutputMode::Framed(limits), StdioLimits { output, log: 0 });
     let whole = fresh().write(frame);
     let mut parts = fresh();
-    let first = parts.write(&frame[..cut]);
-    let both = match first {
-        Written::Waiting => parts.write(&frame[cut..]),
-        Written::Ready if cut == frame.len() => first,
-        // A whole frame, and then more: that is a frame with bytes after its end.
-        Written::Ready => parts.write(&frame[cut..]),
+    let rest = &frame[cut..];
+    match parts.write(&frame[..cut]) {
+        Written::Waiting => assert_eq!(parts.write(rest), whole),
+        Written::Ready if rest.is_empty() => assert_eq!(whole, Written::Ready),
+        // The host has the answer and the program stops: what is behind it was never to be written.
+        Written::Ready => match whole {
+            Written::Ready => assert_eq!(rest, b"\n"),
+            Written::TooMuch => assert!(frame.len() > output),
+            Written::Broken(FrameError::Trailing(more)) => assert!(more >= rest.len()),
+            other => panic!("{other:?}"),
+        },
         other => {
             assert_ne!(whole, Written::Waiting, "{other:?}");
             assert_ne!(whole, Written::Ready, "{other:?}");
             return;
         }
-    };
-    assert_eq!(both, whole);
+    }
     let claims = matches!(
         progress(frame, kind, limits),
         Err(FrameError::Header(_) | FrameError::Body(_))
     );
-    assert_eq!(whole == Written::TooMuch, claims || frame.len() > output);
+    // A newline behind a whole frame is no output.
+    let length = match frame.split_last() {
+        Some((b'\n', rest)) if matches!(progress(rest, kind, limits), Ok(Progress::Whole(_))) => rest.len(),
+        _ => frame.len(),
+    };
+    assert_eq!(whole == Written::TooMuch, claims || length > output);
 }

@@ -1,6 +1,7 @@
 //! The signal handler: a fault of a watched thread becomes a record, any other is handed on to whoever had the signal before.
 
 use std::cell::UnsafeCell;
+use std::fmt::Arguments;
 use std::io::{self, Write};
 use std::mem;
 use std::ptr;
@@ -77,6 +78,10 @@ extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mut c_voi
     // SAFETY: the kernel passes a valid siginfo and a ucontext; errno is this thread's.
     unsafe {
         let errno = *libc::__errno_location();
+        if (*info).si_code > 0 && is_refused_open(signal, &mut *context.cast::<ucontext_t>()) {
+            *libc::__errno_location() = errno;
+            return;
+        }
         // Sent by a process (code 0 and below), it is no fault of this thread.
         let slot = if (*info).si_code > 0 { Slot::mine() } else { None };
         match slot {
@@ -87,15 +92,21 @@ extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mut c_voi
     }
 }
 
-/// Records a fault of this thread and never returns, but for files that it wanted to open: it is told that it may not. (glibc's
-/// allocator looks into `/proc/sys/vm/overcommit_memory` when it first shrinks, and takes no for an answer.)
+/// Tells a thread that wanted to open a file that it may not, and whether that was it. glibc's allocator looks into
+/// `/proc/sys/vm/overcommit_memory` when it first shrinks, and takes no for an answer; it may do so behind the end of a thread's body,
+/// where the thread has its filter still, and is not watched any more.
+fn is_refused_open(signal: c_int, context: &mut ucontext_t) -> bool {
+    let call = &mut context.uc_mcontext.gregs[libc::REG_RAX as usize];
+    let is = signal == libc::SIGSYS && matches!(*call, libc::SYS_open | libc::SYS_openat);
+    if is {
+        *call = -i64::from(libc::EPERM);
+    }
+    is
+}
+
+/// Records a fault of this thread and never returns.
 fn contain(slot: &Slot, signal: c_int, info: &siginfo_t, context: &mut ucontext_t) {
     let registers = &mut context.uc_mcontext.gregs;
-    let call = registers[libc::REG_RAX as usize];
-    if signal == libc::SIGSYS && matches!(call, libc::SYS_open | libc::SYS_openat) {
-        registers[libc::REG_RAX as usize] = -i64::from(libc::EPERM);
-        return;
-    }
     if slot.entered.swap(true, Ordering::AcqRel) {
         wait_to_be_reaped(slot); // the trace faulted: what it has is all there is
     }
@@ -130,21 +141,25 @@ fn wait_to_be_reaped(slot: &Slot) -> ! {
     }
 }
 
-/// Writes the signal and the instruction to the standard error, without allocating, and aborts the process.
+/// Writes the signal and the instruction to the standard error, and aborts the process.
 pub(crate) fn last_words(slot: &Slot, why: &str) -> ! {
     let record = slot.record();
-    let mut text = [0u8; 512];
-    let room = text.len();
-    let mut rest = &mut text[..];
-    // A text that is cut is better than none.
-    let _ = writeln!(
-        rest,
+    abort_with(format_args!(
         "mayfly: {} crashed by {} at rip {:#x}, address {:#x}, and {why}; aborting",
         slot.name,
         signal_name(record.signal),
         record.registers[0],
         record.address
-    );
+    ));
+}
+
+/// Writes a line to the standard error, without allocating, and aborts the process.
+fn abort_with(words: Arguments<'_>) -> ! {
+    let mut text = [0u8; 512];
+    let room = text.len();
+    let mut rest = &mut text[..];
+    // A text that is cut is better than none.
+    let _ = writeln!(rest, "{words}");
     let length = room - rest.len();
     // SAFETY: the text is as long as said; the calls end the process.
     unsafe {
@@ -164,15 +179,25 @@ unsafe fn hand_on(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     };
     // SAFETY: `install` filled it before this handler could run.
     let previous = unsafe { (*PREVIOUS.0.get())[i].assume_init() };
+    // SAFETY: the kernel passes a valid siginfo.
+    let is_raised = unsafe { (*info).si_code } > 0;
     match previous.sa_sigaction {
         libc::SIG_IGN => {}
+        // The filter refuses to change the action, too: this would never end.
+        libc::SIG_DFL if signal == libc::SIGSYS && is_raised => {
+            // SAFETY: the kernel passes a ucontext.
+            let call = unsafe { (*context.cast::<ucontext_t>()).uc_mcontext.gregs[libc::REG_RAX as usize] };
+            abort_with(format_args!(
+                "mayfly: a thread that is not watched made the system call {call}, which its filter refuses; aborting"
+            ));
+        }
         libc::SIG_DFL => {
             // SAFETY: all zero is the default action. The instruction faults again when we return; a signal that was sent is
             // raised again.
             unsafe {
                 let action: libc::sigaction = mem::zeroed();
                 libc::sigaction(signal, &action, ptr::null_mut());
-                if (*info).si_code <= 0 {
+                if !is_raised {
                     libc::raise(signal);
                 }
             }

@@ -13,6 +13,8 @@ mod schedule;
 mod serving;
 mod stored;
 
+use std::sync::Arc;
+
 use crate::action::{Action, Stop};
 use crate::clock::{Clock, ClockBase};
 use crate::errno::Errno;
@@ -24,6 +26,7 @@ use crate::kernel::denials::{Denial, Denials};
 use crate::limits::{Limit, Limits, Statistics};
 use crate::machine::{Machine, Registers, USER_START};
 use crate::mem::space::{Access, AddressSpace, FaultError, SpaceLimits};
+use crate::net::permits::Permits;
 use crate::state::random::Random;
 use crate::state::tracked::{Slab, Tracked};
 use crate::syscall::Call;
@@ -92,6 +95,8 @@ pub struct Kernel {
     /// The last fault served without a change, and how often in a row: a machine that disagrees with the mappings must not loop.
     last_fault: (u64, u64, u32),
     denials: Denials,
+    /// Who lets it connect to the outside; nobody at first.
+    pub(crate) permits: Option<Arc<dyn Permits>>,
     /// Most bytes of the host that the tables took since [`Kernel::take_most_held`].
     most_held: u64,
     /// Counts for the host.
@@ -135,6 +140,7 @@ impl Kernel {
                 command_line: Vec::new(),
                 auxiliary: Vec::new(),
                 folder: ROOT,
+                below: Vec::new(),
                 umask: 0o022,
                 dispositions: vec![Disposition::default(); SIGNALS as usize],
                 pending: Pending::default(),
@@ -154,6 +160,7 @@ impl Kernel {
             waiting: 0,
             last_fault: (0, 0, 0),
             denials: Denials::default(),
+            permits: None,
             most_held: 0,
             statistics: Statistics::default(),
         }
@@ -170,11 +177,18 @@ impl Kernel {
     /// As path resolution has them.
     pub fn set_folder(&mut self, path: &str) -> Result<(), Errno> {
         let found = self.vfs.resolve(ROOT, path.as_bytes(), true)?;
-        let folder = found
-            .node
-            .filter(|&node| self.vfs.is_directory(node))
-            .ok_or(Errno::ENOENT)?;
+        let (folder, below) = match found.granted {
+            Some(below) => {
+                let place = self.real_place(below)?;
+                (place.node, place.path)
+            }
+            None => {
+                let node = found.node.filter(|&node| self.vfs.is_directory(node));
+                (node.ok_or(Errno::ENOENT)?, Vec::new())
+            }
+        };
         self.vfs.hold(folder);
+        self.process.below = below;
         let old = std::mem::replace(&mut self.process.folder, folder);
         self.vfs.release(old);
         Ok(())
@@ -226,6 +240,12 @@ impl Kernel {
     /// Takes the messages that the guest said, whole frames back to back.
     pub fn take_said(&mut self) -> Vec<u8> {
         self.files.stdio.take_said()
+    }
+
+    /// Whether messages of the guest wait for the host.
+    #[must_use]
+    pub fn has_said(&self) -> bool {
+        self.files.stdio.has_said()
     }
 
     /// Lets the clock jump again while all threads wait: nobody answers what was said.

@@ -1,6 +1,6 @@
 //! The Linux personality of Mayfly's virtual machines: an unmodified x86-64 program's system calls, answered from plain Rust data.
 //!
-//! There is no guest kernel and no host call on the guest's behalf. The machine below (KVM, in another crate; plain data, in the tests)
+//! There is no guest kernel, and no host call on the guest's behalf but in folders that the host granted ([`fs::granted`], a seam). The machine below (KVM, in another crate; plain data, in the tests)
 //! hands over each exit; [`kernel::Kernel`] answers it from its own tables and says what comes next ([`action::Action`]).
 //!
 //! ```text

@@ -5,4 +5,5 @@
 pub mod address;
 pub mod netlink;
 pub mod options;
+pub mod permits;
 pub mod socket;

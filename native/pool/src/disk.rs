@@ -13,6 +13,8 @@
 mod format;
 mod stored_lent;
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -29,9 +31,12 @@ use serde::{Deserialize, Serialize};
 use crate::clock::{ClockSource, fresh_seed};
 use crate::disk::format::{Fault, Reader, Section, Writer, refused};
 use crate::disk::stored_lent::StoredLent;
+use crate::outside::Outside;
 use crate::program::serve::{Protocol, Service};
 use crate::program::{BootReport, Program, next_id};
+use crate::spec::Limits;
 use crate::spec::lent::Lent;
+use crate::spec::mount::{Mount, grant_all};
 
 /// What tells builds apart whose tables may differ.
 const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("MAYFLY_BUILD"));
@@ -139,6 +144,12 @@ pub struct Opening {
     pub base: Option<Arc<Program>>,
     /// How the end of an answer is known, if it is a server.
     pub protocol: Option<Arc<dyn Protocol>>,
+    /// Who makes its connections to the outside, if anybody.
+    pub outside: Option<Arc<dyn Outside>>,
+    /// The folders that it writes, all of them, again: a file alone grants nothing.
+    pub granted: Vec<Mount>,
+    /// What of its bounds holds for them.
+    pub limits: Limits,
 }
 
 impl Program {
@@ -239,7 +250,8 @@ impl Program {
             seed: fresh_seed()?,
         };
         let kernel = KernelSnapshot::load(&reader.read(Section::Kernel)?, &files_of(&lent), fresh);
-        let kernel = kernel.map_err(|why| Fault::Refused(format!("its kernel cannot be: {why}")))?;
+        let mut kernel = kernel.map_err(|why| Fault::Refused(format!("its kernel cannot be: {why}")))?;
+        opening.grant(&mut kernel)?;
         let machine = read_machine(host, &reader, base, &lent, &kernel)?;
         let report = BootReport {
             boot_ns: monotonic_ns() - begin,
@@ -254,11 +266,34 @@ impl Program {
             clock,
             sample: about.sample,
             service,
+            outside: opening.outside.clone(),
             cpu_ns: about.cpu_ns,
             report,
             lent,
         };
         Ok((program, notes))
+    }
+}
+
+impl Opening {
+    /// Gives a program the folders that it writes.
+    fn grant(&self, kernel: &mut KernelSnapshot) -> Result<(), Fault> {
+        let granted = grant_all(&self.granted, &self.limits).map_err(|e| Fault::Refused(e.to_string()))?;
+        let given = RefCell::new(BTreeSet::new());
+        let offered = |path: &str| {
+            let (guest, folder) = granted.iter().find(|(guest, _)| *guest == path)?;
+            given.borrow_mut().insert(*guest);
+            Some(folder.clone())
+        };
+        if let Err(path) = kernel.grant(&offered) {
+            return refused(format!(
+                "its program writes to {path}, which is not granted again"
+            ));
+        }
+        match granted.iter().find(|(guest, _)| !given.borrow().contains(guest)) {
+            Some((guest, _)) => refused(format!("its program was not granted {guest}")),
+            None => Ok(()),
+        }
     }
 }
 

@@ -1,12 +1,19 @@
 //! Bugs of ours, made to happen: a frame whose header says so makes the worker that takes it fault. Compiled for tests only.
 
+mod outside;
 mod tests;
 
 use std::arch::asm;
 use std::cell::{Cell, RefCell};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mayfly_wire::HEAD_BYTES;
+
+/// Some tests count what the process has open: they, and those that open files, run one at a time.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// What the worker got when it tried to read a file of the host.
 pub(crate) static FILE_READ: Mutex<Option<std::io::Result<Vec<u8>>>> = Mutex::new(None);

@@ -12,9 +12,11 @@ mod channel;
 mod clock;
 mod confined;
 mod disk;
+mod granted;
 #[cfg(test)]
 mod injected;
 mod outcome;
+mod outside;
 mod pool;
 mod program;
 mod queue;
@@ -30,6 +32,7 @@ pub use channel::Channel;
 pub use confined::run_confined;
 pub use disk::{DiskError, Opening};
 pub use outcome::{Outcome, RequestStats};
+pub use outside::{LINK_BYTES, Link, LinkError, Outside, Written};
 pub use pool::Pool;
 pub use program::guest::Guest;
 #[cfg(feature = "mutations")]

@@ -36,7 +36,7 @@ impl Pool {
 
     fn start_with(workers: usize, queue: usize, early: bool) -> std::io::Result<Pool> {
         let workers = workers.max(1);
-        let shared = Arc::new(Shared::new(workers, queue.max(1), early));
+        let shared = Shared::new(workers, queue.max(1), early);
         let supervisor = Some(supervisor::start(&shared)?);
         Ok(Pool { shared, supervisor })
     }

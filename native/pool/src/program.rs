@@ -19,6 +19,7 @@ use mayfly_vmm::Snapshot;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::{ClockSource, fresh_seed};
+use crate::outside::Outside;
 use crate::program::running::Running;
 use crate::program::serve::Service;
 use crate::spec::Limits;
@@ -107,6 +108,8 @@ pub struct Program {
     pub(crate) sample: Option<Vec<u8>>,
     /// What it serves, if requests come to it as connections and not as frames.
     pub(crate) service: Option<Service>,
+    /// Who makes its connections to the outside, if anybody.
+    pub(crate) outside: Option<Arc<dyn Outside>>,
     /// Longest time that a request may have a CPU.
     pub(crate) cpu_ns: Option<u64>,
     pub(crate) report: BootReport,

@@ -8,6 +8,7 @@
 //! take -> give_way ---------------------> flows -> take, by the worker that it gave
 //! ```
 
+mod aside;
 mod fetch;
 mod flows;
 mod parking;
@@ -146,8 +147,8 @@ impl<J, O, C, R> State<J, O, C, R> {
 
     /// Puts a parked request into its flow, and gives its worker.
     fn go_on(&mut self, number: u64) -> Option<usize> {
-        let (worker, flow) = self.parked.go_on(number)?;
-        self.jobs.go_on(flow, worker, number, monotonic_ns());
+        let (worker, flow, ran) = self.parked.go_on(number)?;
+        self.jobs.go_on(flow, worker, number, ran, monotonic_ns());
         Some(worker)
     }
 
@@ -157,6 +158,19 @@ impl<J, O, C, R> State<J, O, C, R> {
         let wake = self.parked.next_wake(worker);
         let timer = wake.map(|at| Duration::from_nanos(at.saturating_sub(monotonic_ns())));
         again.into_iter().chain(timer).min()
+    }
+
+    /// Takes one out of those that sleep which may now run what it might not before, as another worker was freed.
+    fn rouse_able(&mut self) -> Option<usize> {
+        if self.sleeping.is_empty() {
+            return None;
+        }
+        let now = monotonic_ns();
+        let at = self
+            .sleeping
+            .iter()
+            .position(|worker| self.jobs.may_work(*worker, now))?;
+        Some(self.sleeping.remove(at))
     }
 
     /// Takes a worker out of those that sleep, to be woken.
@@ -229,79 +243,22 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
         }
         let woken = if expected { None } else { state.sleeping.pop() };
         drop(state);
-        if let Some(worker) = woken {
-            self.work[worker].notify_one();
-        }
+        self.notify(woken);
         Ok(())
     }
 
-    /// Bounds requests that have a channel, from now on.
-    pub fn limit_parking(&self, limits: Parking) {
-        self.lock().parked.set_limits(limits);
-    }
-
-    /// Puts the job that `take` gave to a worker aside, until `wake` at the latest: the worker is free, and takes it again
-    /// as [`Work::Parked`].
-    pub fn park(&self, worker: usize, number: u64, wake: u64) {
-        let mut state = self.lock();
-        state.at[worker] = At::Rest;
-        if let Some(flow) = state.jobs.flow_of(worker) {
-            state.parked.park(number, worker, flow, wake);
-        }
-        state.jobs.done(worker, monotonic_ns());
-    }
-
-    /// Whether what a worker runs is to give way to another flow.
-    pub fn is_wanted(&self, worker: usize) -> bool {
-        let state = self.lock();
-        !state.closed && state.jobs.is_wanted(worker, monotonic_ns())
-    }
-
-    /// The job that `take` gave to a worker gives way: the worker takes it again, as [`Work::Parked`], in its flow's turn.
-    pub fn give_way(&self, worker: usize, number: u64) {
-        let mut state = self.lock();
-        state.at[worker] = At::Rest;
-        if let Some(flow) = state.jobs.flow_of(worker) {
-            state.parked.park(number, worker, flow, u64::MAX);
-            state.parked.go_on(number);
-        }
-        state.jobs.give_way(worker, number, monotonic_ns());
-    }
-
-    /// Counts the job that `take` gave to a worker as one with a channel; false where there is no place for one more.
-    pub fn open(&self, number: u64, flow: FlowId) -> bool {
-        let mut state = self.lock();
-        let has_place = !state.parked.is_full(flow);
-        if has_place {
-            state.parked.open(number, flow);
-        }
-        has_place
-    }
-
-    /// Lets a parked request go on; does nothing to another.
-    pub fn go_on(&self, number: u64) {
-        let mut state = self.lock();
-        let Some(worker) = state.go_on(number) else {
-            return;
-        };
-        self.arrived.fetch_add(1, Ordering::Release);
-        let wakes = state.rouse(worker);
+    /// Wakes a worker for which another one was freed, if there is one.
+    fn wake_able(&self, mut state: MutexGuard<'_, State<J, O, C, R>>) {
+        let able = state.rouse_able();
         drop(state);
-        if wakes {
+        self.notify(able);
+    }
+
+    /// Signals a worker that was taken out of those that sleep.
+    fn notify(&self, worker: Option<usize>) {
+        if let Some(worker) = worker {
             self.work[worker].notify_one();
         }
-    }
-
-    /// Numbers of the requests that are parked.
-    pub fn parked(&self) -> Vec<u64> {
-        self.lock().parked.numbers()
-    }
-
-    /// Forgets the parked requests of a worker that is gone, and gives their numbers: [`Queue::lose`] tells of each.
-    pub fn take_parked(&self, worker: usize) -> Vec<u64> {
-        let mut state = self.lock();
-        state.jobs.forget_parked(worker);
-        state.parked.lose(worker)
     }
 
     /// Completes a request that no worker has.
@@ -413,7 +370,9 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
             state.parked.close(job);
         }
         state.jobs.done(worker, monotonic_ns());
+        let able = state.rouse_able();
         self.tell(state, completion);
+        self.notify(able);
     }
 
     /// Completes the job that `take` gave to a worker, which resets its machine now: [`Queue::clean`] follows.
@@ -450,8 +409,9 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
             Some(completion) => fill(completion, reset),
             None => state.resets.push_back(reset),
         }
-        if state.closed {
-            drop(state);
+        let closed = state.closed;
+        self.wake_able(state);
+        if closed {
             self.done.notify_all();
         }
     }

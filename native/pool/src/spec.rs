@@ -65,6 +65,10 @@ pub struct Limits {
     pub threads: usize,
     /// Most mappings, from the boot on.
     pub mappings: usize,
+    /// Bytes by which the files in its granted folders may grow, of all its machines together.
+    pub granted_bytes: u64,
+    /// Files and folders that it may add to them, likewise.
+    pub granted_files: u64,
 }
 
 impl Default for Limits {
@@ -80,6 +84,8 @@ impl Default for Limits {
             sockets: 0,
             threads: THREADS_DEFAULT as usize,
             mappings: MAPPINGS_MAX as usize,
+            granted_bytes: 1 << 30,
+            granted_files: 10_000,
         }
     }
 }

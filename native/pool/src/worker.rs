@@ -19,6 +19,7 @@ use crate::program::Program;
 use crate::program::instance::{Asks, Course, Instance, Ran, Reached};
 use crate::queue::Work;
 use crate::sched::scheduler;
+use crate::wait::event::Pause;
 use crate::worker::job::{Completion, MachineState, Reset};
 use crate::worker::shared::{Order, Shared, Timed, WorkerSlot};
 
@@ -156,6 +157,9 @@ impl<'a> Worker<'a> {
 
     fn fork(&mut self, program: &Arc<Program>) -> mayfly_vmm::Result<Box<Machine<'a>>> {
         let mut instance = Instance::new(program)?;
+        if let Some(links) = instance.open_outside(self.shared.requests()) {
+            self.slot.add_links(&links);
+        }
         let _listed = self.slot.resources.list(instance.host_resources());
         let mut machine = Box::new(Machine {
             _listed,
@@ -230,6 +234,9 @@ impl<'a> Worker<'a> {
         if let Some(channel) = task.channel.as_ref().filter(|channel| !channel.is_late()) {
             self.slot.channels().insert(job.id, channel.clone());
         }
+        if let Some(bell) = machine.instance.bell() {
+            bell.serve(job.id);
+        }
         let (course, reached) = machine.instance.begin(
             job.frame,
             &mut self.alarm,
@@ -238,7 +245,7 @@ impl<'a> Worker<'a> {
             &Asks {
                 tell: &|| self.shared.queue.tell_said(task.id),
                 open: &|| open_late(self.shared, self.slot, &task),
-                is_wanted: &|| is_wanted(self.shared, self.index, &task),
+                is_wanted: &|at| is_wanted(self.shared, self.index, &task, at),
             },
         );
         self.take_in(
@@ -265,7 +272,7 @@ impl<'a> Worker<'a> {
         let asks = Asks {
             tell: &|| shared.queue.tell_said(job),
             open: &|| open_late(shared, slot, task),
-            is_wanted: &|| is_wanted(shared, index, task),
+            is_wanted: &|at| is_wanted(shared, index, task, at),
         };
         let reached = machine.instance.go_on(&mut self.alarm, course, &asks);
         self.take_in(parked, reached);
@@ -279,6 +286,7 @@ impl<'a> Worker<'a> {
             course,
         } = &mut parked;
         let (id, channel) = (task.id, task.channel.clone());
+        let bell = machine.instance.bell().cloned();
         match reached {
             Reached::Waits { wake, deaf } => {
                 // Its thread's time slice is as usual again.
@@ -291,7 +299,8 @@ impl<'a> Worker<'a> {
                 self.parked.insert(id, parked);
                 self.shared.queue.park(self.index, id, wake);
                 // Behind it: whoever says something from now on finds it parked.
-                if channel.is_some_and(|channel| channel.park(deaf)) {
+                let is_told = channel.is_some_and(|channel| channel.park(deaf));
+                if is_told || bell.is_some_and(|bell| bell.calls()) {
                     self.shared.queue.go_on(id);
                 }
             }
@@ -306,6 +315,9 @@ impl<'a> Worker<'a> {
                     if !channel.is_late() || course.said > 0 {
                         self.slot.channels().remove(&id);
                     }
+                }
+                if let Some(bell) = bell {
+                    bell.serve(0);
                 }
                 task.queue_ns += course.gave_way_ns;
                 let ran = machine.instance.ran(outcome, course);
@@ -340,8 +352,8 @@ impl<'a> Worker<'a> {
 }
 
 /// Whether a job is to give way. One that keeps its program's state does not: the next one needs its machine.
-fn is_wanted(shared: &Shared, index: usize, task: &Task) -> bool {
-    !task.keep && shared.queue.is_wanted(index)
+fn is_wanted(shared: &Shared, index: usize, task: &Task, at: Pause) -> bool {
+    !task.keep && shared.queue.is_wanted(index, at)
 }
 
 /// Completes a job that ran, before or after the reset; false when the machine is lost.

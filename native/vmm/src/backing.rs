@@ -32,16 +32,9 @@ pub(crate) fn overlay(segments: &[BackingSegment], over: &mut Mapping, how: Over
     Ok(())
 }
 
-/// The same where some parts have no file: those are zero.
-pub(crate) fn image_with_holes(segments: &[BackingSegment], end: u64) -> Result<Mapping> {
-    let mut image = Mapping::anonymous(end as usize)?;
-    overlay(segments, &mut image, Overlay::ReadOnly)?;
-    Ok(image)
-}
-
-/// All of them, read-only, as one range of `end` bytes.
+/// All of them, read-only, as one range of `end` bytes. What has no file is zero: a snapshot that was read from disk leaves empty pages out.
 pub(crate) fn image(segments: &[BackingSegment], end: u64) -> Result<Mapping> {
-    let mut image = Mapping::reserved(end as usize)?;
+    let mut image = Mapping::anonymous(end as usize)?;
     overlay(segments, &mut image, Overlay::ReadOnly)?;
     Ok(image)
 }

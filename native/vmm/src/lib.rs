@@ -20,6 +20,7 @@
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 compile_error!("mayfly-vmm needs Linux on x86-64");
 
+mod ahead;
 mod alarm;
 mod backing;
 mod dirty;

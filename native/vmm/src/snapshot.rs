@@ -3,6 +3,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 
+use crate::ahead::Ahead;
 use crate::backing::BackingSegment;
 use crate::error::{Error, Result};
 use crate::host::Host;
@@ -27,6 +28,8 @@ pub struct Snapshot {
     pub(crate) vectors: Arc<VectorImage>,
     /// Reading the time-stamp counter faults.
     pub(crate) traps_counter: bool,
+    /// What forks copy before their first request.
+    pub(crate) ahead: Ahead,
 }
 
 impl Snapshot {

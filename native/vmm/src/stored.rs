@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::ahead::Ahead;
 use crate::backing::{self, BackingSegment};
 use crate::error::{Error, Result};
 use crate::frames::Frames;
@@ -47,8 +48,8 @@ pub struct StoredMachine {
     charged: u64,
     /// Most bytes that forks may use.
     limit: u64,
-    /// RAX RBX RCX RDX RSI RDI RSP RBP R8 to R15 RIP RFLAGS.
-    registers: [u64; 18],
+    #[serde(with = "StoredRegisters")]
+    registers: Registers,
     fs_base: u64,
     gs_base: u64,
     xsave: Vec<u8>,
@@ -61,6 +62,30 @@ pub struct StoredMachine {
     upper: Vec<(u8, u16, u64)>,
     /// Attached host files.
     windows: u32,
+}
+
+/// How a file has registers, in this order.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Registers")]
+struct StoredRegisters {
+    rax: u64,
+    rbx: u64,
+    rcx: u64,
+    rdx: u64,
+    rsi: u64,
+    rdi: u64,
+    rsp: u64,
+    rbp: u64,
+    r8: u64,
+    r9: u64,
+    r10: u64,
+    r11: u64,
+    r12: u64,
+    r13: u64,
+    r14: u64,
+    r15: u64,
+    rip: u64,
+    rflags: u64,
 }
 
 impl StoredMachine {
@@ -103,7 +128,7 @@ impl StoredMachine {
                 .filter(|_| good)
                 .ok_or_else(|| format!("memory of {length:#x} bytes at {start:#x}"))?;
         }
-        let rip = self.registers[16];
+        let rip = self.registers.rip;
         ensure(
             rip < USER_END && self.fs_base < USER_END && self.gs_base < USER_END,
             || format!("registers that lead out of user space: rip {rip:#x}"),
@@ -128,49 +153,6 @@ impl StoredMachine {
             end: self.end,
             fork_tables: self.end,
             fork_tables_end: end,
-        }
-    }
-
-    fn registers(&self) -> Registers {
-        let [
-            rax,
-            rbx,
-            rcx,
-            rdx,
-            rsi,
-            rdi,
-            rsp,
-            rbp,
-            r8,
-            r9,
-            r10,
-            r11,
-            r12,
-            r13,
-            r14,
-            r15,
-            rip,
-            rflags,
-        ] = self.registers;
-        Registers {
-            rax,
-            rbx,
-            rcx,
-            rdx,
-            rsi,
-            rdi,
-            rsp,
-            rbp,
-            r8,
-            r9,
-            r10,
-            r11,
-            r12,
-            r13,
-            r14,
-            r15,
-            rip,
-            rflags,
         }
     }
 
@@ -203,7 +185,6 @@ impl Snapshot {
     /// What a file holds of it beside its memory. With `base`, which it was derived from, only what lies behind the base's end is its own.
     pub fn store(&self, base: Option<&Snapshot>) -> Result<StoredMachine> {
         let from = base.map_or(LOW_END, |base| base.frozen.end);
-        let r = &self.state.registers;
         let upper = |(number, table): (usize, u64)| {
             (0..512)
                 .map(move |index| Ok((number as u8, index as u16, image_word(&self.image, table, index)?)))
@@ -216,10 +197,7 @@ impl Snapshot {
             used,
             charged,
             limit: self.frozen.state.frames.limit_bytes(),
-            registers: [
-                r.rax, r.rbx, r.rcx, r.rdx, r.rsi, r.rdi, r.rsp, r.rbp, r.r8, r.r9, r.r10, r.r11, r.r12,
-                r.r13, r.r14, r.r15, r.rip, r.rflags,
-            ],
+            registers: self.state.registers,
             fs_base: self.state.fs_base,
             gs_base: self.state.gs_base,
             xsave: self.state.xsave.clone(),
@@ -321,7 +299,7 @@ impl Snapshot {
             });
             at += length;
         }
-        let image = backing::image_with_holes(&segments, stored.end)?;
+        let image = backing::image(&segments, stored.end)?;
         let windows = match window_pages(&files) {
             Some(windows) => windows,
             None => return Ok(Err("an attached file that is empty".into())),
@@ -342,13 +320,14 @@ impl Snapshot {
             frozen: stored.frozen(tables),
             files,
             state: CpuState {
-                registers: stored.registers(),
+                registers: stored.registers,
                 fs_base: stored.fs_base,
                 gs_base: stored.gs_base,
                 xsave: stored.xsave.clone(),
             },
             vectors,
             traps_counter: stored.traps_counter,
+            ahead: Ahead::default(),
         };
         Ok(Ok((snapshot, pages)))
     }

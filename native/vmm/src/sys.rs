@@ -47,12 +47,6 @@ impl Mapping {
         unsafe { libc::madvise(self.base.as_ptr().cast(), self.length, libc::MADV_NOHUGEPAGE) };
     }
 
-    /// Addresses without access, to lay files over.
-    pub fn reserved(length: usize) -> Result<Mapping> {
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        Mapping::new(length, libc::PROT_NONE, flags, -1)
-    }
-
     /// The first `length` bytes of `file`, shared.
     pub fn shared(file: &File, length: usize, write: bool) -> Result<Mapping> {
         let protection = if write {
@@ -148,6 +142,15 @@ impl Mapping {
             }
         }
         Ok(())
+    }
+
+    /// Makes the pages of a range private ahead of a write. Does nothing where the kernel cannot: older than 5.14, or out of memory.
+    pub fn copy_ahead(&self, offset: u64, length: usize) {
+        let Some(address) = self.at(offset, length) else {
+            return;
+        };
+        // SAFETY: the range is inside of this mapping; its bytes stay as they are.
+        unsafe { libc::madvise(address.cast(), length, libc::MADV_POPULATE_WRITE) };
     }
 
     /// Drops the private pages of a range: they read as the file below (or zero) again.

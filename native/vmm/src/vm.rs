@@ -14,6 +14,7 @@ use std::sync::Arc;
 use kvm_bindings::{kvm_enable_cap, kvm_userspace_memory_region};
 use kvm_ioctls::VmFd;
 
+use crate::ahead::Ahead;
 use crate::alarm::Alarm;
 use crate::backing::{self, BackingSegment};
 use crate::dirty::push_run;
@@ -247,6 +248,7 @@ impl Vm {
             state,
             vectors,
             traps_counter,
+            ahead: Ahead::default(),
         })
     }
 }

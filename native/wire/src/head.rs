@@ -14,6 +14,8 @@ pub enum Kind {
     Response = 2,
     /// Between the two, while a request is under way. Its parts are within [`MESSAGE_LIMITS`], whatever the limits say.
     Message = 3,
+    /// At the front of the buffer that the guest reads into, on fd 0: the messages in its body are said before the read waits.
+    Outbox = 4,
 }
 
 /// How long the parts of a frame may be, in bytes. Values above [`HEADER_MAX`] and [`BODY_MAX`] count as those.
@@ -29,7 +31,7 @@ impl Limits {
     /// Those of frames of this kind.
     fn of(self, kind: Kind) -> Self {
         match kind {
-            Kind::Request | Kind::Response => self,
+            Kind::Request | Kind::Response | Kind::Outbox => self,
             Kind::Message => Self {
                 header: self.header.min(MESSAGE_LIMITS.header),
                 body: self.body.min(MESSAGE_LIMITS.body),

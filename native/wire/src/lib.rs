@@ -20,6 +20,9 @@
 //!  +--------------+-- - - - - --+-- - - - - - -+
 //! ```
 //!
+//! A guest that says messages and waits for an answer may do both by one read on fd 0: its buffer begins with a frame without a header,
+//! of the kind `Outbox`, whose body is whole messages. They are taken before the read waits, once.
+//!
 //! Both sides check a head before they believe a length, and count bytes before they copy one. The JSON inside the header is not this
 //! crate's business: it is bytes here.
 #![no_std]
@@ -71,7 +74,10 @@ const _: () = {
         "frame layout: a new version needs src/isolate/wire/wire.ts to follow"
     );
     assert!(
-        Kind::Request as u8 == 1 && Kind::Response as u8 == 2 && Kind::Message as u8 == 3,
+        Kind::Request as u8 == 1
+            && Kind::Response as u8 == 2
+            && Kind::Message as u8 == 3
+            && Kind::Outbox as u8 == 4,
         "frame layout: kinds are on the wire"
     );
     assert!(

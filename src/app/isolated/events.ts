@@ -21,6 +21,12 @@ export function toHooks(bus: EventBus): IsolationHooks {
     },
     ready: (program, how) => emit(bus, 'isolate:ready', { ...nameOf(program), ...how }),
     dropped: (program) => emit(bus, 'isolate:drop', { ...nameOf(program), reason: 'memoryBudgetMb' }),
+    refused: (program, reason) => {
+      emit(bus, 'isolate:stale', { ...nameOf(program), reason })
+      console.error(
+        `mayfly: ${program.files.join(', ')}: a snapshot in isolate.cacheDir is made anew: ${reason}`,
+      )
+    },
     residue: (program, handlers) => {
       emit(bus, 'isolate:residue', { ...nameOf(program), handlers })
       if (handlers.length > 0) tellResidue(handlers)

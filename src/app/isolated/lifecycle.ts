@@ -46,6 +46,7 @@ export async function closeIsolated(app: App): Promise<void> {
   isolated.line.drop()
   await isolated.again
   await isolated.work
+  await isolated.comparison
   if (isolated.isolation !== null) await closeIsolation(isolated.isolation)
   if (isolated.recorder !== null) await closeRecorder(isolated.recorder)
   app.isolated = createIsolatedRoutes(isolated)

@@ -1,4 +1,5 @@
 /** The programs of isolated routes, in the machines that run them: they follow the route table, one program by one. */
+import { delay } from '@std/async'
 import { emit, wants } from '../../events/bus.ts'
 import { toFailureLine } from './failure_line.ts'
 import {
@@ -7,6 +8,7 @@ import {
   type IsolatedHandler,
   type Isolation,
   type IsolationOptions,
+  isOutdated,
   keepFiles,
   openIsolation,
   startGroup,
@@ -14,8 +16,8 @@ import {
 import { IsolationUnavailableError } from '../../isolate/machines/errors.ts'
 import { type Machines, resolveParked } from '../../isolate/machines/machines.ts'
 import { openProcessPool } from '../../isolate/processes/process_pool.ts'
-import { defaultMachines } from '../../isolate/plan/options.ts'
-import { type Group, type IsolatedRoute, planGroups } from '../../isolate/plan/program.ts'
+import { defaultMachines, type IsolateDefaults } from '../../isolate/plan/options.ts'
+import { type Group, type Groups, type IsolatedRoute, planGroups } from '../../isolate/plan/program.ts'
 import type { LoadedRoute, RouteTable } from '../../router/load/load.ts'
 import type { App } from '../app.ts'
 import { noteNews } from '../fault_log.ts'
@@ -76,8 +78,12 @@ async function follow(app: App, table: RouteTable): Promise<void> {
   const routes = table.routes.filter((route) => route.isolated && route.error === null)
   if (routes.length === 0 && isolated.isolation === null) return
   try {
+    // The files are read while the machines open.
+    const planned = planGroups(routes.map(toIsolatedRoute), toDefaults(app))
+    planned.catch(() => {})
     const isolation = isolated.isolation ??= await open(app)
-    if (isolation !== null) await startPrograms(app, isolation, routes, isLast)
+    const groups = await planned
+    if (isolation !== null) await startPrograms(app, isolation, routes, groups, isLast)
   } catch (error) {
     console.error('mayfly: the programs of isolated routes cannot be loaded\n', error)
   } finally {
@@ -90,32 +96,65 @@ async function startPrograms(
   app: App,
   isolation: Isolation,
   routes: readonly LoadedRoute[],
+  { groups, failures }: Groups,
   isLast: () => boolean,
 ): Promise<void> {
   const { isolated } = app
   const files = new Set(routes.map(({ file }) => file))
   keepFiles(isolation, files)
   for (const file of isolated.told.keys()) if (!files.has(file)) isolated.told.delete(file)
-  const { groups, failures } = await planGroups(routes.map(toIsolatedRoute), isolation.options.defaults)
   if (!isLast()) return
   isolated.failures.clear()
   for (const { route, error } of failures) fail(app, isolation, route, error)
+  // What is saved while the server runs is bundled anew.
+  const isFresh = isolation.bundles === null || isolated.comparison !== undefined
   const starts = groups.map((group) => ({
     files: group.map(({ route }) => route.file),
-    run: () => start(app, isolation, group),
+    run: () => start(app, isolation, group, isFresh),
   }))
   await isolation.machines.whileStarting(() => isolated.line.run(starts, isolation.options.vms))
+  if (!isFresh) isolated.comparison = compare(app, isolation, groups, isLast)
+}
+
+/** Starts those programs again whose kept bundles are not what the files give now, when the first requests are over. */
+async function compare(
+  app: App,
+  isolation: Isolation,
+  groups: readonly Group[],
+  isLast: () => boolean,
+): Promise<void> {
+  try {
+    await delay(COMPARE_AFTER_MS, { signal: app.isolated.stop.signal, persistent: false })
+    for (const group of groups) {
+      if (!isLast()) return
+      if (await isOutdated(isolation, group) && isLast()) await start(app, isolation, group, true)
+    }
+  } catch (error) {
+    if (!app.isolated.stop.signal.aborted) console.error('mayfly: kept bundles cannot be compared\n', error)
+  }
 }
 
 /** Brings one program into service, or reports why it cannot. */
-async function start(app: App, isolation: Isolation, group: Group): Promise<void> {
-  const failed = await startGroup(isolation, group)
+async function start(app: App, isolation: Isolation, group: Group, isFresh: boolean): Promise<void> {
+  const failed = await startGroup(isolation, group, isFresh)
   for (const { route } of group) {
     const error = failed.get(route.file)
     if (error === undefined) app.isolated.told.delete(route.file)
     else fail(app, isolation, route, error)
   }
 }
+
+/** What the router says for all isolated routes. */
+function toDefaults({ options: { isolate } }: App): IsolateDefaults {
+  if (isolate === false || isolate === undefined) return {}
+  const { runtime, timeoutMs, cpuMs, memoryMb, coarseClockUs, limits } = isolate
+  return { runtime, timeoutMs, cpuMs, memoryMb, coarseClockUs, limits }
+}
+
+/** Milliseconds from the start of all programs until kept bundles are compared with fresh ones. */
+const COMPARE_AFTER_MS = 2000
+/** MiB of snapshots on disk. */
+const DEFAULT_CACHE_MB = 2048
 
 /** Null where nothing can run the programs; says why, once. */
 async function open(app: App): Promise<Isolation | null> {
@@ -127,12 +166,8 @@ async function open(app: App): Promise<Isolation | null> {
     queue = 1024,
     parked,
     memoryBudgetMb,
-    onUnavailable: _instead,
-    recordWarmup: _records,
-    bindings: _bindings,
-    warmupAnswers: _answers,
-    outbound: _outbound,
-    ...defaults
+    cacheDir,
+    cacheMb = DEFAULT_CACHE_MB,
   } = isolate ?? {}
   const { signal } = isolated.stop
   const hooks = toHooks(app.bus)
@@ -141,11 +176,12 @@ async function open(app: App): Promise<Isolation | null> {
     queue,
     parked: resolveParked(parked),
     ...(memoryBudgetMb === undefined ? {} : { memoryBudgetMb }),
+    ...(cacheDir === undefined ? {} : { snapshots: { dir: cacheDir, mostMb: cacheMb } }),
+    onRefused: hooks.refused,
     onDrop: hooks.dropped,
     // Without a server nobody waits for a first answer: then the first one is warm.
     warmLater: app.serving,
     onResidue: hooks.residue,
-    defaults,
     routesDir: app.options.routesDir,
     reach: namesOf(isolated.reach),
     hooks,

@@ -33,6 +33,8 @@ export interface IsolatedRoutes extends IsolatedSettings {
   /** The table that the machines are to run, and the work on the latest one; undefined before the first. */
   table: RouteTable | undefined
   work: Promise<void> | undefined
+  /** Bundles of an earlier start are compared with fresh ones. Never rejects. */
+  comparison: Promise<void> | undefined
   /** The attempts to open machines that could not be opened; undefined where they could. Never rejects. */
   again: Promise<void> | undefined
   /** The native library is compiling. */
@@ -60,6 +62,7 @@ export function createIsolatedRoutes(settings: IsolatedSettings): IsolatedRoutes
     line: new StartLine(),
     table: undefined,
     work: undefined,
+    comparison: undefined,
     again: undefined,
     building: false,
     starting: new WeakMap(),

@@ -10,6 +10,7 @@
 import { BOOTSTRAP_PATH, BOOTSTRAPS } from '../bundle/bootstrap.ts'
 import { RUNTIME_FILE } from '../bundle/bundle.ts'
 import type { CoreFiles } from './core_files.ts'
+import type { SnapshotCache } from './snapshot_cache.ts'
 import { LAYOUT_PATH } from './core_layout.ts'
 import { SURFACE_PATH } from '../core/core_surface.ts'
 import type { NativeLibrary } from '../ffi/library.ts'
@@ -23,6 +24,10 @@ import { encodeControl } from '../wire/request_frame.ts'
 /** A base, held by a program for as long as it may be loaded again. */
 export interface HeldBase {
   readonly native: NativeProgram
+  /** Of its file; '' where none is kept. */
+  readonly name: string
+  /** Resolves when its file is written, if one is. */
+  readonly saved: Promise<void>
   /** Lets go of it; the last one frees it. A second time does nothing. */
   release(): Promise<void>
 }
@@ -161,8 +166,11 @@ export function baseKey(
   return JSON.stringify([path, args, Object.entries(env ?? {}).sort(), mounts, clockUs, limits, own])
 }
 
+/** A base, and the file of it. */
+type Started = Omit<HeldBase, 'release'>
+
 interface Entry {
-  readonly native: Promise<NativeProgram>
+  readonly started: Promise<Started>
   holders: number
   /** Host memory, known once it has booted. */
   bytes: number
@@ -173,12 +181,25 @@ export class Bases {
   readonly #library: NativeLibrary
   readonly #openCore: () => Promise<CoreFiles>
   readonly #pool: string
+  readonly #cache: SnapshotCache | null
+  readonly #onRefused: (program: Program, reason: string) => void
   #core: Promise<CoreFiles> | null = null
   readonly #entries = new Map<string, Entry>()
 
-  /** `core` gives the core runtime when the first program needs it. Isolates share the bases of equal `pool`; of '' they are this one's. */
-  constructor(library: NativeLibrary, core: () => Promise<CoreFiles>, pool = '') {
+  /**
+   * `core` gives the core runtime when the first program needs it. Isolates share the bases of equal `pool`; of '' they are this one's.
+   * `cache` keeps them on disk; `onRefused` hears of a file that is of no use.
+   */
+  constructor(
+    library: NativeLibrary,
+    core: () => Promise<CoreFiles>,
+    pool = '',
+    cache: SnapshotCache | null = null,
+    onRefused: (program: Program, reason: string) => void = () => {},
+  ) {
     this.#pool = pool
+    this.#cache = cache
+    this.#onRefused = onRefused
     this.#library = library
     this.#openCore = core
   }
@@ -189,16 +210,16 @@ export class Bases {
     const key = baseKey(spec, plan)
     let entry = this.#entries.get(key)
     if (entry === undefined) {
-      entry = { native: this.#boot(spec, key), holders: 0, bytes: 0 }
+      entry = { started: this.#start(spec, key, plan), holders: 0, bytes: 0 }
       this.#entries.set(key, entry)
     }
     entry.holders++
     try {
-      const native = await entry.native
-      entry.bytes = native.report.ownBytes
+      const started = await entry.started
+      entry.bytes = started.native.report.ownBytes
       let held = true
       return {
-        native,
+        ...started,
         release: async () => {
           if (!held) return
           held = false
@@ -212,11 +233,17 @@ export class Bases {
     }
   }
 
-  async #boot(spec: ProgramSpec, key: string): Promise<NativeProgram> {
-    if (this.#pool === '') return await NativeProgram.boot(this.#library, spec)
+  async #start(spec: ProgramSpec, key: string, plan: Program): Promise<Started> {
     const files = (spec.files ?? []).flatMap(({ guest, bytes }) => [guest, bytes])
-    const shared = await digestKey(this.#pool, ['base', key, ...files])
-    return await NativeProgram.boot(this.#library, spec, undefined, shared)
+    const shared = this.#pool === '' ? '' : await digestKey(this.#pool, ['base', key, ...files])
+    const boot = () => NativeProgram.boot(this.#library, spec, undefined, shared)
+    if (this.#cache === null) return { native: await boot(), name: '', saved: Promise.resolve() }
+    const name = await this.#cache.name(['base', key, ...files])
+    const refuse = (reason: string) => this.#onRefused(plan, reason)
+    const kept = await this.#cache.open(name, null, shared, refuse)
+    if (kept !== null) return { native: kept, name, saved: Promise.resolve() }
+    const native = await boot()
+    return { native, name, saved: this.#cache.save(name, native) }
   }
 
   /** Bytes of host memory that the bases take. */
@@ -234,6 +261,6 @@ export class Bases {
   async #letGo(key: string, entry: Entry): Promise<void> {
     if (--entry.holders > 0) return
     if (this.#entries.get(key) === entry) this.#entries.delete(key)
-    await (await entry.native).close()
+    await (await entry.started).native.close()
   }
 }

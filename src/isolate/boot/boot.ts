@@ -30,6 +30,8 @@ export interface WarmProgram {
   readonly bootMs: number
   /** Whether its requests run in a fork as they did at the end of the warm-up. */
   readonly settled: boolean
+  /** Whether all of its warm-up ran, and its own last word. */
+  readonly whole: boolean
   /** How its handlers ran in a fork. */
   readonly trials: readonly HandlerTrial[]
   /** What its modules drew from. */
@@ -62,8 +64,16 @@ export async function bootWarm(
   pool = '',
 ): Promise<WarmProgram> {
   const begin = performance.now()
-  const { native, trials } = await bootSurvivors(library, base, plan, seed, plan.warmup, pool, signal)
-  return { native, bootMs: performance.now() - begin, settled: trials.every(isWarm), trials, seed }
+  const { native, trials, whole } = await bootSurvivors(
+    library,
+    base,
+    plan,
+    seed,
+    plan.warmup,
+    pool,
+    signal,
+  )
+  return { native, bootMs: performance.now() - begin, settled: trials.every(isWarm), whole, trials, seed }
 }
 
 /** Loads a program into its base and warms nothing up; its modules draw from `seed`. Its first answer describes it. Rejects as {@link bootWarm} does. */
@@ -88,7 +98,7 @@ async function bootSurvivors(
   given: readonly Warmup[],
   pool: string,
   signal?: AbortSignal,
-): Promise<{ native: NativeProgram; trials: readonly HandlerTrial[] }> {
+): Promise<Pick<WarmProgram, 'native' | 'trials' | 'whole'>> {
   let warmup = given
   for (;;) {
     const steps = toSteps(plan, warmup)
@@ -102,7 +112,9 @@ async function bootSurvivors(
       const key = await shareKey(pool, base, plan, warmup)
       const native = await NativeProgram.boot(library, spec, signal, key)
       const failed = warmup.length === 0 ? undefined : failedHook(plan, native, steps.length - 1)
-      if (failed === undefined) return { native, trials: toTrials(native, steps) }
+      if (failed === undefined) {
+        return { native, trials: toTrials(native, steps), whole: warmup === plan.warmup }
+      }
       console.error(
         `mayfly: ${failed}; it starts without a warm-up, as its program could keep what the warm-up left`,
       )

@@ -8,10 +8,12 @@
  * load -> cold snapshot, serves -> warm snapshot, serves
  *                              ^
  *                              +-- a second load, with the warm-up, in the background
+ *
+ * file on disk -> warm snapshot, serves -> file on disk
  * ```
  * Modules draw the same random values in the cold and in the warm one, as both draw from one seed.
  */
-import { joinBytes } from '../../context/join_bytes.ts'
+import { hexDigest } from '../../context/hex_digest.ts'
 import { Bases, type HeldBase } from './base.ts'
 import { Background } from './background.ts'
 import { bootCold, bootWarm } from './boot.ts'
@@ -21,9 +23,12 @@ import { ClosedError, QueueFullError } from '../machines/errors.ts'
 import type { NativeLibrary } from '../ffi/library.ts'
 import type { NativePool } from '../ffi/native_pool.ts'
 import type { NativeProgram } from '../ffi/native_program.ts'
+import { digestKey } from '../ffi/share_key.ts'
 import { explainLoad } from './load_failure.ts'
 import type { BootedProgram, MachinesOptions, Readiness } from '../machines/machines.ts'
 import type { Program } from '../plan/program.ts'
+import type { SnapshotCache } from './snapshot_cache.ts'
+import { decodeNotes, encodeNotes, failsToLoad, type SnapshotNotes, snapshotParts } from './snapshot_notes.ts'
 import { createSeed } from '../wire/request_frame.ts'
 import { findResidue } from './residue.ts'
 import type { HandlerTrial } from '../machines/trial.ts'
@@ -41,12 +46,18 @@ interface Taken {
   readonly how: Readiness
   /** What its modules drew from. */
   readonly seed: string
+  /** What a file told of it; null for one that was booted. */
+  readonly notes?: SnapshotNotes | null
+  /** Whether all of its warm-up ran. */
+  readonly whole?: boolean
 }
 
 /** A program that has booted, whether its snapshot is in memory or not. */
 export class SnapshotProgram implements BootedProgram {
   readonly plan: Program
   readonly base: HeldBase
+  /** Its snapshot may lie on disk. */
+  readonly kept: boolean
   readonly description: Uint8Array<ArrayBuffer>
   /** Null while it is dropped. */
   native: NativeProgram | null
@@ -60,9 +71,10 @@ export class SnapshotProgram implements BootedProgram {
   readonly retirement = new AbortController()
   loading: Promise<NativeProgram> | null = null
 
-  constructor(plan: Program, base: HeldBase, { native, how }: Taken) {
+  constructor(plan: Program, base: HeldBase, kept: boolean, { native, how }: Taken) {
     this.plan = plan
     this.base = base
+    this.kept = kept
     this.native = native
     this.description = native.answer(0)
     this.how = how
@@ -88,6 +100,10 @@ export class SnapshotProgram implements BootedProgram {
     return this.how.warm
   }
 
+  get cached(): boolean | undefined {
+    return this.how.cached
+  }
+
   get trials(): readonly HandlerTrial[] | undefined {
     return this.how.trials
   }
@@ -100,6 +116,7 @@ export class Snapshots {
   readonly #options: MachinesOptions
   readonly #key: string
   readonly #bases: Bases
+  readonly #cache: SnapshotCache | null
   readonly #programs = new Set<SnapshotProgram>()
   /** Snapshots on their way out: their last requests run. */
   readonly #leaving = new Set<Promise<void>>()
@@ -114,13 +131,20 @@ export class Snapshots {
   /** Ends with the loads before; one runs at a time, as requests of other programs need the cores. */
   #line: Promise<unknown> = Promise.resolve()
 
-  /** `key`: that of the pool. */
-  constructor(library: NativeLibrary, pool: NativePool, options: MachinesOptions, key: string) {
+  /** `key`: that of the pool; `cache` keeps snapshots on disk. */
+  constructor(
+    library: NativeLibrary,
+    pool: NativePool,
+    options: MachinesOptions,
+    key: string,
+    cache: SnapshotCache | null = null,
+  ) {
     this.#key = key
+    this.#cache = cache
     this.#library = library
     this.#pool = pool
     this.#options = options
-    this.#bases = new Bases(library, () => openCore(options), key)
+    this.#bases = new Bases(library, () => openCore(options), key, cache, options.onRefused)
     // Its part of the budget is smaller once another isolate shares the pool.
     if (options.memoryBudgetMb !== undefined) this.#endLooks = lookForIdle(() => this.#fit(null))
   }
@@ -130,15 +154,15 @@ export class Snapshots {
     return this.#background.hold(starts)
   }
 
-  /** Boots a program, in its base. */
-  async boot(plan: Program): Promise<SnapshotProgram> {
+  /** Boots a program, in its base, or goes on with it from its file if it is `kept`. */
+  async boot(plan: Program, kept = false): Promise<SnapshotProgram> {
     const base = await this.#bases.hold(plan)
     try {
-      const taken = await this.#background.hold(() => this.#take(base, plan))
+      const taken = await this.#background.hold(() => this.#take(base, plan, kept))
         .catch(async (error) => {
           throw await explainLoad(this.#library, base.native, plan, error)
         })
-      const program = new SnapshotProgram(plan, base, taken)
+      const program = new SnapshotProgram(plan, base, kept, taken)
       this.#programs.add(program)
       this.#serve(program, taken)
       return program
@@ -149,7 +173,14 @@ export class Snapshots {
   }
 
   /** Loads a program, up to where it can serve. */
-  async #take(base: HeldBase, plan: Program): Promise<Taken> {
+  async #take(base: HeldBase, plan: Program, kept: boolean): Promise<Taken> {
+    const cached = kept ? await this.#open(base, plan) : null
+    if (cached !== null) return cached
+    const taken = await this.#boot(base, plan)
+    return kept && this.#cache !== null ? { ...taken, how: { ...taken.how, cached: false } } : taken
+  }
+
+  async #boot(base: HeldBase, plan: Program): Promise<Taken> {
     const seed = await this.#seedOf(plan)
     if (!this.#warmsLater(plan)) return await this.#takeWarm(base, plan, seed)
     const begin = performance.now()
@@ -164,7 +195,7 @@ export class Snapshots {
     seed: string,
     signal: AbortSignal = this.#closing.signal,
   ): Promise<Taken> {
-    const { native, ...how } = await bootWarm(
+    const { native, whole, ...how } = await bootWarm(
       this.#library,
       base.native,
       plan,
@@ -173,16 +204,51 @@ export class Snapshots {
       this.#key,
     )
     const { bootMs, settled, trials } = how
-    return { native, seed, how: { warm: true, bootMs, loadMs: native.report.bootUs / 1000, settled, trials } }
+    const loadMs = native.report.bootUs / 1000
+    return { native, seed, whole, how: { warm: true, bootMs, loadMs, settled, trials } }
+  }
+
+  /** Goes on with a program from its file; null where there is none that is of use. */
+  async #open(base: HeldBase, plan: Program): Promise<Taken | null> {
+    if (this.#cache === null) return null
+    const begin = performance.now()
+    const name = await this.#cache.name(await snapshotParts(plan, base))
+    const shared = this.#key === '' || !plan.options.ephemeral
+      ? ''
+      : await digestKey(this.#key, [`file over ${base.native.handle}`, name])
+    const refuse = (reason: string) => this.#options.onRefused?.(plan, reason)
+    const native = await this.#cache.open(name, base.native, shared, refuse)
+    if (native === null) return null
+    const notes = decodeNotes(native.notes())
+    if (notes === null) {
+      refuse('its notes cannot be read')
+      await native.close()
+      return null
+    }
+    const { seed, trials } = notes
+    const bootMs = performance.now() - begin
+    const loadMs = native.report.bootUs / 1000
+    return { native, seed, notes, how: { warm: true, cached: true, bootMs, loadMs, settled: true, trials } }
+  }
+
+  /** Writes a program to its file, if it is one that a restart is to go on with. `residue`: what its warm-up left, if that is known. */
+  async #save(
+    { plan, base, kept }: SnapshotProgram,
+    { native, how, seed, whole, notes }: Taken,
+    residue: readonly string[] | null,
+  ): Promise<void> {
+    if (this.#cache === null || !kept || notes || whole !== true || how.settled !== true) return
+    if (failsToLoad(native)) return
+    const { trials = [] } = how
+    const name = await this.#cache.name(await snapshotParts(plan, base))
+    await base.saved
+    await this.#cache.save(name, native, base.native, encodeNotes({ seed, trials, residue }))
   }
 
   /** What its modules draw from: for all isolates that share the program the same, as each may load the cold one or the warm one. */
   async #seedOf({ hash, options }: Program): Promise<string> {
     if (this.#key === '' || !options.ephemeral) return createSeed()
-    const secret = this.#pool.secret()
-    const text = new TextEncoder().encode(hash)
-    const seed = await crypto.subtle.digest('SHA-256', joinBytes([secret, text]))
-    return new Uint8Array(seed).toHex()
+    return await hexDigest(this.#pool.secret(), hash)
   }
 
   /** Whether a program serves before its warm-up. One that keeps its state would lose it to the warm snapshot. */
@@ -192,15 +258,20 @@ export class Snapshots {
   }
 
   /** Makes a snapshot the one that serves, and does in the background what is left to do. */
-  #serve(program: SnapshotProgram, { native, how, seed }: Taken): void {
+  #serve(program: SnapshotProgram, taken: Taken): void {
+    const { native, how, seed, notes } = taken
     program.native = native
     program.how = how
     this.#keep(program)
     const isOver = () => program.retired || program.native !== native
     this.#background.add(program, async () => {
       if (isOver()) return
-      if (how.warm !== false) return await this.#lookForResidue(program, null, native, seed, isOver)
-      await this.#warm(program, native, seed)
+      if (notes) {
+        return notes.residue === null ? undefined : this.#options.onResidue?.(program.plan, notes.residue)
+      }
+      if (how.warm === false) return await this.#warm(program, native, seed)
+      const residue = await this.#lookForResidue(program, null, native, seed, isOver)
+      if (!isOver()) await this.#save(program, taken, residue)
     })
   }
 
@@ -219,23 +290,25 @@ export class Snapshots {
       )
       return
     }
-    const { native, how } = taken
+    const { native } = taken
     if (program.retired || program.native !== cold) return await native.close()
+    const how = program.how.cached === undefined ? taken.how : { ...taken.how, cached: false }
     program.native = native
     program.how = how
     this.#keep(program)
     this.#options.onReady?.(plan, how)
     const isOver = () => program.retired || program.native !== native
     try {
-      await this.#lookForResidue(program, cold, native, seed, isOver)
+      const residue = await this.#lookForResidue(program, cold, native, seed, isOver)
+      if (!isOver()) await this.#save(program, taken, residue)
     } finally {
       this.#let(cold)
     }
   }
 
   /**
-   * Reports what the warm-up left: `cold` is the same program without one, or is loaded. A program that keeps its state has it from its
-   * requests too.
+   * Reports and gives what the warm-up left, null where that is not known: `cold` is the same program without one, or is loaded. A program
+   * that keeps its state has it from its requests too.
    */
   async #lookForResidue(
     { plan, base }: SnapshotProgram,
@@ -243,15 +316,16 @@ export class Snapshots {
     warm: NativeProgram,
     seed: string,
     isOver: () => boolean,
-  ): Promise<void> {
+  ): Promise<readonly string[] | null> {
     const { onResidue } = this.#options
-    if (onResidue === undefined || plan.warmup.length === 0 || !plan.options.ephemeral) return
+    if (onResidue === undefined || plan.warmup.length === 0 || !plan.options.ephemeral) return null
     // The program was retired, or the pool was closed, meanwhile: nothing is left to report to.
     const given = cold ?? await bootCold(this.#library, base.native, plan, seed, this.#key).catch(() => null)
-    if (given === null) return
+    if (given === null) return null
     try {
       const handlers = await findResidue(this.#pool, plan, given, warm, isOver).catch(() => null)
       if (handlers !== null && !isOver()) onResidue(plan, handlers)
+      return handlers
     } finally {
       if (cold === null) this.#let(given)
     }
@@ -316,6 +390,7 @@ export class Snapshots {
       await native?.close()
       await base.release()
     }
+    await this.#cache?.close()
   }
 
   #inLine<T>(work: () => Promise<T>): Promise<T> {
@@ -326,8 +401,8 @@ export class Snapshots {
 
   async #load(program: SnapshotProgram): Promise<NativeProgram> {
     if (program.retired) throw new ClosedError('program')
-    const { plan, base } = program
-    const taken = await this.#background.hold(() => this.#take(base, plan))
+    const { plan, base, kept } = program
+    const taken = await this.#background.hold(() => this.#take(base, plan, kept))
     const { native } = taken
     // It may have been retired meanwhile.
     if (program.retired as boolean) {

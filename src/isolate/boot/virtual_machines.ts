@@ -11,6 +11,7 @@ import { NativePool } from '../ffi/native_pool.ts'
 import type { BootedProgram, Machines, MachinesOptions } from '../machines/machines.ts'
 import type { Program } from '../plan/program.ts'
 import { type PoolKey, takePoolKey } from '../ffi/share_key.ts'
+import { SnapshotCache } from './snapshot_cache.ts'
 import { type SnapshotProgram, Snapshots } from './snapshots.ts'
 
 /**
@@ -25,7 +26,7 @@ export async function openVirtualMachines(options: MachinesOptions): Promise<Mac
   try {
     const report = library.doctor()
     if (!report.available) throw new IsolationUnavailableError(`${report.reason}: ${report.hint}`)
-    return new VirtualMachines(library, options)
+    return new VirtualMachines(library, options, report.host)
   } catch (error) {
     library.close()
     throw error
@@ -44,13 +45,14 @@ function checksResets(): boolean {
 
 class VirtualMachines implements Machines {
   readonly boundary = 'vm'
+  readonly folder: string | null
   readonly #library: NativeLibrary
   readonly #pool: NativePool
   readonly #snapshots: Snapshots
   readonly #check = checksResets()
   readonly #key: PoolKey | null
 
-  constructor(library: NativeLibrary, options: MachinesOptions) {
+  constructor(library: NativeLibrary, options: MachinesOptions, host: string) {
     this.#library = library
     const { vms: workers, queue, parked } = options
     this.#key = takePoolKey(workers, queue, parked)
@@ -61,15 +63,18 @@ class VirtualMachines implements Machines {
       this.#key?.release()
       throw error
     }
-    this.#snapshots = new Snapshots(library, this.#pool, options, key)
+    const { snapshots } = options
+    const cache = snapshots === undefined ? null : SnapshotCache.open(library, snapshots, host)
+    this.folder = cache?.folder ?? null
+    this.#snapshots = new Snapshots(library, this.#pool, options, key, cache)
   }
 
   whileStarting(starts: () => Promise<void>): Promise<void> {
     return this.#snapshots.whileStarting(starts)
   }
 
-  boot(plan: Program): Promise<BootedProgram> {
-    return this.#snapshots.boot(plan)
+  boot(plan: Program, kept?: boolean): Promise<BootedProgram> {
+    return this.#snapshots.boot(plan, kept)
   }
 
   submit(

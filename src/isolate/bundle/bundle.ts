@@ -3,6 +3,7 @@
  * programs.
  */
 import { fromFileUrl } from '@std/path'
+import type { Bundle, BundleCache } from './bundle_cache.ts'
 import { type BuildResult, ProgramError, runBuild } from '../compile/compiler.ts'
 import { containIn, type Containment, refusalOf } from '../resolve/containment.ts'
 import { globalPath, SUBSTITUTE_FOLDER } from '../core/core_resolver.ts'
@@ -44,16 +45,7 @@ export interface BundleInput {
   readonly reach?: ReachNames | undefined
 }
 
-/** A bundle. The same input and sources give the same bytes. */
-export interface Bundle {
-  readonly code: Uint8Array<ArrayBuffer>
-  /** The source map as JSON: kept by the host, as mapping a stack in the guest would read it anew in every request. */
-  readonly map: string
-  /** Absolute paths of the files that the bundle consists of, sorted; remote modules are left out. */
-  readonly inputs: readonly string[]
-  /** Uses of globals that its runtime has not. */
-  readonly missing: readonly MissingUse[]
-}
+export type { Bundle }
 
 /** Name of the guest's file; programs import it from beside them. */
 export const RUNTIME_FILE = 'runtime.js'
@@ -78,13 +70,13 @@ const CORE_DEFINES = { 'process.env.NODE_ENV': '"production"', global: 'globalTh
 
 const bundled = new Map<IsolateRuntime, Promise<Bundle>>()
 
-/** The guest, bundled once for each runtime. Rejects as {@link bundleProgram} does. */
-export function bundleRuntime(runtime: IsolateRuntime): Promise<Bundle> {
+/** The guest, bundled once for each runtime, or kept in `cache`. Rejects as {@link bundleProgram} does. */
+export function bundleRuntime(runtime: IsolateRuntime, cache?: BundleCache): Promise<Bundle> {
   const host = toGuestImport(HOSTS[runtime])
   const entry = `${runtime === 'core' ? `export { defineModule } from ${host}` : `import ${host}`}
 import ${toGuestImport('prelude.ts')}
 export { awaitProgram, practiseLoading } from ${toGuestImport('load.ts')}
-export { prime, serve } from ${toGuestImport('serve.ts')}
+export { beforeRequest, prime, serve } from ${toGuestImport('serve.ts')}
 export { CLOSED, listen, send } from ${toGuestImport('host_channel.ts')}
 export { toReach } from ${toGuestImport('reach.ts')}
 export * from ${toGuestImport('facade.ts')}
@@ -92,7 +84,10 @@ export * from ${toGuestImport('modules.ts')}
 `
   const known = bundled.get(runtime)
   if (known !== undefined) return known
-  const made = build(runtime, entry, null, []).catch((error) => {
+  const make = () => build(runtime, entry, null, [])
+  // All that it imports is Mayfly's own, by its whole name: nothing could take the place of a file that is there.
+  const taken = cache?.take(['guest', runtime, entry], fromFileUrl(GUEST), make).then(({ bundle }) => bundle)
+  const made = (taken ?? make()).catch((error) => {
     bundled.delete(runtime)
     throw error
   })
@@ -113,7 +108,7 @@ export async function bundleProgram(input: BundleInput): Promise<Bundle> {
   const containment = await containIn(input.root)
   if (input.runtime === 'core') containment.packages.add(await Deno.realPath(SUBSTITUTE_FOLDER))
   for (const file of input.files) {
-    const refusal = await refusalOf(containment, file)
+    const refusal = refusalOf(containment, file)
     if (refusal !== null) throw new ProgramError(`route file: ${refusal}`, { file, line: 1, column: 1 })
   }
   const options = await readCompilerOptions(input.root, containment.project)
@@ -136,7 +131,7 @@ export interface ModuleInput {
  */
 export async function bundleModule({ runtime, root, file }: ModuleInput): Promise<Bundle> {
   const containment = await containIn(root)
-  const refusal = await refusalOf(containment, file)
+  const refusal = refusalOf(containment, file)
   if (refusal !== null) throw new ProgramError(`module: ${refusal}`, { file, line: 1, column: 1 })
   return await buildModule(runtime, root, containment, file, root)
 }

@@ -39,7 +39,7 @@ export function loadFiles(build: PluginBuild, files: FileModules): void {
   const { containment } = files
   build.onLoad({ filter: /.*/, namespace: 'file' }, async ({ path, with: attributes }) => {
     try {
-      const refusal = await refusalOf(containment, path)
+      const refusal = refusalOf(containment, path)
       if (refusal !== null) throw new Error(refusal)
       return attributes.type === undefined ? await loadFile(files, path) : undefined
     } catch (error) {
@@ -80,7 +80,7 @@ async function loadFile(
       'its decorators may want types at run time (compilerOptions.emitDecoratorMetadata), which programs of isolated handlers do not have',
     )
   }
-  const text = withOwnJsx(await withoutForeignMaps(containment, path, read), loader)
+  const text = withOwnJsx(withoutForeignMaps(containment, path, read), loader)
   if (loader !== 'css') {
     const guestPath = (path: string) => toGuestPath(path, containment.project)
     const scoped = await withScope({ path, text, loader }, { guestPath, compile: toCompilation(options) })

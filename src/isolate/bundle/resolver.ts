@@ -195,7 +195,7 @@ async function exactFile(
 ): Promise<ResolveResult | undefined> {
   if (kind !== 'import-statement' || await isCommonJs(importer)) return undefined
   const path = toPath(new URL(specifier, toFileUrl(importer)).href)
-  return await isFile(path) ? { path } : undefined
+  return isFile(path) ? { path } : undefined
 }
 
 /** What one bundle knows on its way. */
@@ -301,7 +301,7 @@ async function toResult(resolution: Resolution, url: string, isPath = false): Pr
 /** The URL of a module that is named. A package that the lock file lacks is looked for as Deno does it for an import. */
 async function findModule(specifier: string, parentUrl: string): Promise<string> {
   const url = await resolveImport(specifier, parentUrl)
-  if (url.startsWith('file:') ? await isFile(toPath(url)) : !url.startsWith('npm:')) return url
+  if (url.startsWith('file:') ? isFile(toPath(url)) : !url.startsWith('npm:')) return url
   try {
     await installPackage(specifier)
   } catch (error) {
@@ -329,11 +329,11 @@ async function admitted({ containment }: Resolution, path: string): Promise<stri
 
 /** The path, when a file is there. A package that the lock file names may yet have to be downloaded. */
 async function existing(path: string): Promise<string> {
-  if (await isFile(path)) return path
+  if (isFile(path)) return path
   if (await isPackageFile(path)) {
     const [, name, version] = /\/npm\/[^/]+\/((?:@[^/]+\/)?[^/]+)\/([^/]+)\//.exec(path) ?? []
     if (name !== undefined) await cacheModule(`npm:${name}@${version}`)
-    if (await isFile(path)) return path
+    if (isFile(path)) return path
   }
   throw new Error(`there is no file ${path}`)
 }

@@ -33,7 +33,7 @@ export async function readCompilerOptions(folder: string, project: string): Prom
   for (let at = await Deno.realPath(folder); at !== end && dirname(at) !== at; at = dirname(at)) {
     for (const name of CONFIGS) {
       const path = join(at, name)
-      if (!await isFile(path)) continue
+      if (!isFile(path)) continue
       const { compilerOptions } = Object(parse(await Deno.readTextFile(path)))
       for (const option of NAMES) options[option] ??= Object(compilerOptions)[option]
     }

@@ -140,7 +140,7 @@ async function resolveFromProject(
   kind: ImportKind,
   install: Ways['install'],
 ): Promise<PackageFile | null> {
-  const folder = await packageFolder(await install(found))
+  const folder = packageFolder(await install(found))
   if (folder === null) return null
   const subpath = await findSubpath(specifier, folder, found)
   if (subpath === null) return { path: found }
@@ -175,7 +175,7 @@ async function findFolder(
   let first: unknown
   for (const way of ways) {
     try {
-      const folder = await packageFolder(await install(await way()))
+      const folder = packageFolder(await install(await way()))
       if (folder !== null) return folder
     } catch (error) {
       first ??= error
@@ -186,7 +186,7 @@ async function findFolder(
 }
 
 /** The outermost folder of the innermost package of a file: below `node_modules`, or a version in Deno's cache. */
-async function packageFolder(path: string): Promise<string | null> {
+function packageFolder(path: string): string | null {
   const installed = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0]
   if (installed !== undefined) return installed
   const cached = /^(.*\/npm\/[^/]+\/)(.*)$/.exec(path)
@@ -194,7 +194,7 @@ async function packageFolder(path: string): Promise<string | null> {
   let folder = cached[1]!.slice(0, -1)
   for (const part of cached[2]!.split('/')) {
     folder = join(folder, part)
-    if (await isFile(join(folder, 'package.json'))) return folder
+    if (isFile(join(folder, 'package.json'))) return folder
   }
   return null
 }

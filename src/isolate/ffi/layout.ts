@@ -16,6 +16,8 @@ export const STATUSES = {
   'bad-ticket': -9,
   'system': -10,
   'panic': -11,
+  'missing': -12,
+  'stale': -13,
 } as const
 
 /** Name of a status. */
@@ -82,6 +84,7 @@ export const SPEC_TAGS = {
   base: 13,
   last: 14,
   loading: 15,
+  stored: 16,
 } as const
 
 /** Size of a completion, in bytes. */

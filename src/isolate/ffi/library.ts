@@ -13,6 +13,8 @@ export type DoctorReport =
     readonly flush: 'cr3' | 'notifier'
     /** Vector state of a thread. */
     readonly xsaveBytes: number
+    /** Tells CPUs and kinds of KVM apart. */
+    readonly host: string
   }
   | { readonly available: false; readonly reason: string; readonly hint: string }
 
@@ -61,6 +63,12 @@ export class NativeLibrary {
   doctor(): DoctorReport {
     const { mayfly_doctor } = this.symbols
     return JSON.parse(this.readText((text, capacity) => mayfly_doctor(text, capacity)))
+  }
+
+  /** Makes a folder for snapshots. Throws `NativeError` for one in which somebody else could put or change files. */
+  openCache(folder: string): void {
+    const bytes = new TextEncoder().encode(folder)
+    this.check(this.symbols.mayfly_cache_open(bytes, bytes.length))
   }
 
   /** The number that a call gave, or its status as an error with the words of this thread's last failure. */

@@ -3,7 +3,7 @@ import { toNativeError } from './errors.ts'
 import { BootError, ClosedError } from '../machines/errors.ts'
 import { STATUSES } from './layout.ts'
 import type { NativeLibrary } from './library.ts'
-import { encodeSpec, type LoadSpec, type ProgramSpec } from './spec.ts'
+import { encodeSpec, type LoadSpec, type ProgramSpec, type StoredSpec } from './spec.ts'
 
 /** How a boot went. */
 export interface BootReport {
@@ -41,6 +41,10 @@ interface BootFailure {
 
 /** What a boot may take over its own limit, in milliseconds: for its thread to end it and report. */
 const BOOT_GRACE_MS = 10_000
+/** Of words on why something failed. */
+const WORDS_BYTES = 4096
+/** Longest time to read a file. */
+const OPEN_MS = 60_000
 /** Of one call of `NativeProgram.time`. */
 const MOST_TIMES = 1 << 15
 
@@ -75,6 +79,24 @@ export class NativeProgram {
     signal?: AbortSignal,
     key = '',
   ): Promise<NativeProgram> {
+    return await NativeProgram.#begin(library, spec, spec.limits.bootMs, signal, key)
+  }
+
+  /**
+   * Goes on with a program that was saved; `key` is as for {@link boot}. Rejects with `NativeError`, whose status is `missing` where there
+   * is no such file and `stale` where it is of no use here, and as {@link boot} does.
+   */
+  static async open(library: NativeLibrary, spec: StoredSpec, key = ''): Promise<NativeProgram> {
+    return await NativeProgram.#begin(library, spec, OPEN_MS, undefined, key)
+  }
+
+  static async #begin(
+    library: NativeLibrary,
+    spec: ProgramSpec | LoadSpec | StoredSpec,
+    ms: number,
+    signal: AbortSignal | undefined,
+    key: string,
+  ): Promise<NativeProgram> {
     const description = encodeSpec(spec)
     const keyBytes = new TextEncoder().encode(key)
     const {
@@ -91,7 +113,7 @@ export class NativeProgram {
     const callOff = () => void mayfly_program_call_off(handle)
     signal?.addEventListener('abort', callOff, { once: true })
     try {
-      const wait = Math.min(0xffffffff, spec.limits.bootMs + BOOT_GRACE_MS)
+      const wait = Math.min(0xffffffff, ms + BOOT_GRACE_MS)
       const status = await mayfly_program_wait(handle, wait)
       if (status >= 0) return new NativeProgram(library, handle)
       if (status === STATUSES['not-ready']) {
@@ -131,6 +153,40 @@ export class NativeProgram {
     const { mayfly_program_answer } = this.#library.symbols
     const handle = this.handle
     return this.#library.readBytes((bytes, capacity) => mayfly_program_answer(handle, index, bytes, capacity))
+  }
+
+  /**
+   * Writes it to a file that only this user may read, with all that it holds in memory, unless it lies there already; the folder keeps at
+   * most `mostMb` MiB. `base` is the program that it was loaded into: what lies in that one's file is left out. Rejects with `NativeError`.
+   */
+  async save(
+    { path, notes, mostMb }: { path: string; notes: Uint8Array<ArrayBuffer>; mostMb: number },
+    base: NativeProgram | null = null,
+  ): Promise<void> {
+    const { mayfly_program_save } = this.#library.symbols
+    const file = new TextEncoder().encode(path)
+    const words = new Uint8Array(WORDS_BYTES)
+    const status = await mayfly_program_save(
+      this.handle,
+      base?.handle ?? 0,
+      file,
+      file.length,
+      notes,
+      notes.length,
+      mostMb,
+      words,
+      words.length,
+    )
+    if (status === 0) return
+    const text = new TextDecoder().decode(words.subarray(0, Math.max(0, status)))
+    throw toNativeError(status < 0 ? status : STATUSES.system, text)
+  }
+
+  /** What {@link save} wrote beside a program that came from a file; empty for others. */
+  notes(): Uint8Array<ArrayBuffer> {
+    const { mayfly_program_notes } = this.#library.symbols
+    const handle = this.handle
+    return this.#library.readBytes((bytes, capacity) => mayfly_program_notes(handle, bytes, capacity))
   }
 
   /**

@@ -8,6 +8,7 @@
  *             Sandbox.open -> vms 2, queue 1024, number 1 ---- another
  * ```
  */
+import { hexDigest } from '../../context/hex_digest.ts'
 import { DEFAULT_PARKED, type ParkedLimits } from '../machines/machines.ts'
 
 /** A pool's name among the isolates of the process. */
@@ -38,10 +39,5 @@ export function takePoolKey(
 
 /** A key of what differs in any of `parts`; of as many bytes whatever they are. */
 export async function digestKey(pool: string, parts: readonly (string | Uint8Array)[]): Promise<string> {
-  const encoder = new TextEncoder()
-  const digests = await Promise.all([pool, ...parts].map(async (part) => {
-    const bytes = typeof part === 'string' ? encoder.encode(part) : part.slice()
-    return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex()
-  }))
-  return digests.join(' ')
+  return (await Promise.all([pool, ...parts].map((part) => hexDigest(part)))).join(' ')
 }

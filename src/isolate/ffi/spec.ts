@@ -77,6 +77,14 @@ export interface LoadSpec extends CommonSpec {
   readonly loading?: LoadingBounds
 }
 
+/** A program to go on with, from a file that {@link NativeProgram.save} wrote. */
+export interface StoredSpec {
+  /** Absolute path of the file. */
+  readonly stored: string
+  /** Handle of the base that it lies over; 0 for one that lies over none. */
+  readonly base: number
+}
+
 /** Bounds of a program that is loaded, until its snapshot. Without them those of its requests hold. */
 export interface LoadingBounds {
   /** Guest memory while it is loaded and warmed up, if that is more than its requests may use. */
@@ -118,13 +126,17 @@ const NO_LIMIT = 0xffffffff
 const encoder = new TextEncoder()
 
 /** Describes a program. The native side checks what it says; this checks what does not fit the layout (`RangeError`). */
-export function encodeSpec(spec: ProgramSpec | LoadSpec): Uint8Array<ArrayBuffer> {
+export function encodeSpec(spec: ProgramSpec | LoadSpec | StoredSpec): Uint8Array<ArrayBuffer> {
   const items: (readonly [tag: number, parts: readonly Uint8Array[]])[] = []
   const add = (tag: keyof typeof SPEC_TAGS, ...parts: Uint8Array[]) => items.push([SPEC_TAGS[tag], parts])
   const text = (value: string) => encoder.encode(value)
   const pair = (first: string, second: Uint8Array) => {
     const bytes = text(first)
     return [numbers(bytes.length), bytes, second]
+  }
+  if ('stored' in spec) {
+    add('stored', numbers(spec.base), text(spec.stored))
+    return join(items)
   }
   if ('base' in spec) {
     add('base', numbers(spec.base), spec.frame)

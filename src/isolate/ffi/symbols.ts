@@ -81,6 +81,36 @@ export const SYMBOLS = {
     ],
     result: 'i32',
   },
+  mayfly_cache_open: {
+    parameters: [
+      'buffer', // *const u8: folder
+      'u32', // u32: length
+    ],
+    result: 'i32',
+  },
+  mayfly_program_save: {
+    parameters: [
+      'i32', // i32: program
+      'i32', // i32: base, or 0
+      'buffer', // *const u8: file
+      'u32', // u32: length of the file's path
+      'buffer', // *const u8: notes
+      'u32', // u32: length of the notes
+      'u32', // u32: most MiB of the folder
+      'buffer', // *mut u8: text
+      'u32', // u32: capacity
+    ],
+    result: 'i32',
+    nonblocking: true,
+  },
+  mayfly_program_notes: {
+    parameters: [
+      'i32', // i32: program
+      'buffer', // *mut u8: bytes
+      'u32', // u32: capacity
+    ],
+    result: 'i32',
+  },
   mayfly_leave_scheduler: {
     parameters: [],
     result: 'i32',

@@ -86,7 +86,10 @@ const coreHost: GuestHost = {
   say(messages) {
     if (!discards) core.say(messages)
   },
-  hear: () => core.hear(-1),
+  hear(messages) {
+    if (messages !== null) core.say(messages)
+    return core.hear(-1)
+  },
   hearBesideTimers,
   endOfHearing: () => undefined,
   discardOutput(yes) {

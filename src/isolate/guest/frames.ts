@@ -5,6 +5,7 @@ import {
   FrameError,
   HEAD_BYTES,
   MESSAGE,
+  OUTBOX,
   readHead,
   REQUEST,
   RESPONSE,
@@ -27,8 +28,14 @@ const input = new Uint8Array(BUFFER_BYTES)
 const out = new Uint8Array(BUFFER_BYTES)
 let discards = false
 
+/** The end of an answer where {@link ByteCalls.pads}. */
+const NEWLINE = 10
+const PADDING = 1
+
 /** `read` and `readLater` wait for bytes on fd 0, null at its end; `write` writes to fd 1. All return how many. */
 export interface ByteCalls {
+  /** `write` sends what is behind the last newline apart: answers get a newline behind their end, and are one call to the machine. */
+  readonly pads: boolean
   read(into: Uint8Array): number | null
   readLater(into: Uint8Array): Promise<number | null>
   write(bytes: Uint8Array): number
@@ -56,7 +63,7 @@ export function createFrames(
     },
     endOfHearing: () => hearing,
     say: (messages) => writeAll(calls, messages),
-    hear: () => hear(calls),
+    hear: (messages) => hear(calls, messages),
     receive: (head) => receive(calls, head),
     toHeader: (text) => encoder.encode(text),
     keepHeader: (text) => encoder.encode(text),
@@ -120,8 +127,16 @@ function receive(calls: ByteCalls, head: GuestHead): string | null {
   return readHeader(decoder.decode(bytes.subarray(HEAD_BYTES, bodyStart)), head)
 }
 
-function hear(calls: ByteCalls): Uint8Array<ArrayBuffer> | null {
+/** Messages that fit go along with the read: a call of their own costs as much as a short request. */
+function hear(calls: ByteCalls, messages: Uint8Array | null): Uint8Array<ArrayBuffer> | null {
   const bytes = new Uint8Array(BUFFER_BYTES)
+  if (messages !== null) {
+    if (HEAD_BYTES + messages.length > BUFFER_BYTES) writeAll(calls, messages)
+    else {
+      writeHead(bytes, OUTBOX, 0, messages.length)
+      bytes.set(messages, HEAD_BYTES)
+    }
+  }
   const have = calls.read(bytes)
   return have === null ? null : readRest(calls, bytes, have)
 }
@@ -167,12 +182,14 @@ function sendText(calls: ByteCalls, given: FrameHeader, body: string, limit: num
   const header = given as Uint8Array<ArrayBuffer>
   const start = HEAD_BYTES + header.length
   // UTF-8 needs at most three bytes for a UTF-16 unit.
-  if (start + body.length * 3 > out.length) return sendBytes(calls, header, encoder.encode(body), limit)
+  if (start + body.length * 3 + PADDING > out.length) {
+    return sendBytes(calls, header, encoder.encode(body), limit)
+  }
   const { written } = encoder.encodeInto(body, out.subarray(start))
   if (written > limit) return false
   writeHead(out, RESPONSE, header.length, written)
   out.set(header, HEAD_BYTES)
-  writeAnswer(calls, out.subarray(0, start + written))
+  writeAnswer(calls, out, start + written)
   return true
 }
 
@@ -180,18 +197,19 @@ function sendBytes(calls: ByteCalls, given: FrameHeader, body: Uint8Array, limit
   const header = given as Uint8Array<ArrayBuffer>
   if (body.length > Math.min(limit, BODY_MAX) || header.length > ANSWER_HEADER_MAX) return false
   const end = HEAD_BYTES + header.length + body.length
-  const frame = end > out.length ? new Uint8Array(end) : out.subarray(0, end)
+  const frame = end + PADDING > out.length ? new Uint8Array(end + PADDING) : out
   writeHead(frame, RESPONSE, header.length, body.length)
   frame.set(header, HEAD_BYTES)
   frame.set(body, HEAD_BYTES + header.length)
-  writeAnswer(calls, frame)
+  writeAnswer(calls, frame, end)
   return true
 }
 
-/** Writes an answer, behind the messages that wait. */
-function writeAnswer(calls: ByteCalls, bytes: Uint8Array): void {
+/** Writes an answer, behind the messages that wait. `bytes` has room behind `end`. */
+function writeAnswer(calls: ByteCalls, bytes: Uint8Array, end: number): void {
   if (hasMessages()) writeAll(calls, takeMessages())
-  writeAll(calls, bytes)
+  if (calls.pads) bytes[end] = NEWLINE
+  writeAll(calls, bytes.subarray(0, calls.pads ? end + PADDING : end))
 }
 
 function writeAll(calls: ByteCalls, bytes: Uint8Array): void {

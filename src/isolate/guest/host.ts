@@ -29,8 +29,11 @@ export interface GuestHost {
   sendBytes(header: FrameHeader, body: Uint8Array, limit: number): boolean
   /** Writes messages to the host on fd 1: whole frames back to back. */
   say(messages: Uint8Array): void
-  /** Waits for messages of the host on fd 0, without leaving the thread, and gives whole frames back to back; null at the end of input. */
-  hear(): Uint8Array<ArrayBuffer> | null
+  /**
+   * Says `messages` as {@link say}, if there are any, and waits for messages of the host on fd 0, without leaving the thread: gives whole
+   * frames back to back, null at the end of input.
+   */
+  hear(messages: Uint8Array | null): Uint8Array<ArrayBuffer> | null
   /**
    * Hears the host beside the program's timers, which go on: gives `hand` what comes for as long as `awaits`. Called after each flush, and
    * does nothing where the program has no timer: {@link hear} is quicker then.

@@ -1,11 +1,11 @@
 /**
- * The guest's side of a channel to the host. Messages leave together when the running code has come to its end; the program waits for
- * the host's when it has nothing else to do, and its machine is parked meanwhile.
+ * The guest's side of a channel to the host. Messages leave together, with the read that waits for the host's when the program has nothing
+ * else to do; its machine is parked meanwhile.
  */
 import { type MessageParts, readMessage } from '../wire/message_frame.ts'
 import { host } from './host.ts'
 import { addMessage, hasMessages, takeMessages } from './outbox.ts'
-import { onTimer } from './timers.ts'
+import { hasTimers, onTimer } from './timers.ts'
 
 /** Hears what the host says. It must not throw. */
 export type Listener = (message: MessageParts) => void
@@ -23,7 +23,8 @@ let closed: MessageParts | null = null
 let flushes = false
 
 /**
- * Sends a message; it leaves when the running code has come to its end, or before the request's answer. Throws `RangeError` for a part
+ * Sends a message; it leaves when the program has nothing else to do, or before the request's answer. That of a program with timers leaves
+ * when the running code has come to its end. Throws `RangeError` for a part
  * over its limit. Where nobody hears it (in a warm-up), the listener is given a message of exchange {@linkcode CLOSED}; where the request
  * has no channel, the request ends.
  */
@@ -34,7 +35,7 @@ export function send(message: MessageParts): void {
     queueMicrotask(() => listener(notice))
   } else if (addMessage(message)) {
     flush()
-  } else if (!flushes) {
+  } else if (!flushes && hasTimers()) {
     flushes = true
     queueMicrotask(flush)
   }
@@ -57,11 +58,16 @@ export function beginTalk(): void {
   if (hasMessages()) takeMessages()
 }
 
-/** Waits for the host, where an answer is awaited: true, and the listener has heard it. The program has nothing else to do. */
+/**
+ * Waits for the host, where an answer is awaited: true, and the listener has heard it. The program has nothing else to do, so what it said
+ * leaves now.
+ */
 export function waitForHost(): boolean {
-  if (!isWaiting()) return false
-  flush()
-  const bytes = host.hear()
+  if (!isWaiting()) {
+    if (hasMessages()) host.say(takeMessages())
+    return false
+  }
+  const bytes = host.hear(hasMessages() ? takeMessages() : null)
   if (bytes === null) return false
   handOut(bytes)
   return true
@@ -93,5 +99,5 @@ function hearBeside(): void {
 
 // One that is made while the program waits already.
 onTimer(() => {
-  if (talks) queueMicrotask(hearBeside)
+  if (talks) queueMicrotask(flush)
 })

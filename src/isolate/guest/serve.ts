@@ -173,10 +173,18 @@ function broken(name: string, error: unknown): LoadedHandler {
   return { name, run, error: toErrorData(error) }
 }
 
+let prepare: () => void = () => {}
+
+/** Sets what makes things for the next request, before the program waits for it: a snapshot has them. It must not throw. */
+export function beforeRequest(callback: () => void): void {
+  prepare = callback
+}
+
 async function loop(guest: Guest): Promise<void> {
   for (const { turn } = guest; guest.turn === turn;) {
     // Made before the wait, so that a snapshot has it.
     const ctx = new GuestContext(guest.host)
+    prepare()
     const hearing = host.endOfHearing()
     if (hearing !== undefined) await hearing
     const json = host.receive(ctx.head)

@@ -30,6 +30,13 @@ export interface ParkedOptions {
   readonly all?: number | undefined
 }
 
+/** A folder for snapshots. */
+export interface SnapshotFolder {
+  readonly dir: string
+  /** MiB; over it the files that were not used for the longest time are removed. */
+  readonly mostMb: number
+}
+
 /** How many requests run and wait, and how to follow the opening. */
 export interface MachinesOptions {
   /** Requests that run at the same time. */
@@ -48,6 +55,10 @@ export interface MachinesOptions {
   readonly onResidue?: ((program: Program, handlers: readonly string[]) => void) | undefined
   /** A dropped program was loaded again, or one that served before its warm-up is warm. */
   readonly onReady?: ((program: Program, how: Readiness) => void) | undefined
+  /** Keeps snapshots on disk, for programs that are booted with `kept`. */
+  readonly snapshots?: SnapshotFolder | undefined
+  /** The snapshot of a program on disk is of no use, and the program boots. */
+  readonly onRefused?: ((program: Program, reason: string) => void) | undefined
   /** Programs that a warm-up makes quicker serve before it, and it runs in the background; without it they wait for theirs. */
   readonly warmLater?: boolean | undefined
   /** Gives the opening up. */
@@ -58,6 +69,8 @@ export interface MachinesOptions {
 export interface Readiness {
   /** False: it serves before its warm-up, which follows. */
   readonly warm?: boolean | undefined
+  /** Whether it came from a file; undefined where none is kept. */
+  readonly cached?: boolean | undefined
   /** Milliseconds until it took requests. */
   readonly bootMs: number
   /** Milliseconds of them until its modules had run, from its base on; undefined where there is none. */
@@ -79,10 +92,12 @@ export interface BootedProgram extends Readiness {
 /** A pool of what runs programs. */
 export interface Machines {
   readonly boundary: Boundary
+  /** The folder of snapshots, once it was found to be good; null where none is kept. */
+  readonly folder?: string | null
   /** Nothing is done in the background while `starts` goes on, which boots one program after the other. */
   whileStarting(starts: () => Promise<void>): Promise<void>
-  /** Starts a program; rejects when it does not come to wait for its first request. */
-  boot(plan: Program): Promise<BootedProgram>
+  /** Starts a program; rejects when it does not come to wait for its first request. `kept`: its snapshot may lie on disk. */
+  boot(plan: Program, kept?: boolean): Promise<BootedProgram>
   /**
    * Runs a request; at once if the thread waited for it. Throws or rejects with `QueueFullError`, and with `ClosedError` for a program
    * or pool that is closed.

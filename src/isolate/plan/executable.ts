@@ -35,7 +35,7 @@ export async function readExecutable(
   const what = `Cannot load ${file}: its program '${join(dirname(file), name)}'`
   const wanted = resolve(dirname(path), name)
   try {
-    const refusal = await refusalOf(await containIn(root), wanted)
+    const refusal = refusalOf(await containIn(root), wanted)
     if (refusal !== null) throw new ProgramError(`${what}: ${refusal}`, null)
     const { size } = await Deno.stat(wanted)
     if (size > MAX_EXECUTABLE) {

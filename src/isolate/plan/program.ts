@@ -1,4 +1,5 @@
 /** Programs: what a virtual machine boots. Each isolated file is one by itself, or all files of a group are. */
+import { hexDigest } from '../../context/hex_digest.ts'
 import { pooledMap } from '@std/async'
 import { dirname } from '@std/path'
 import { readExecutable } from './executable.ts'
@@ -9,6 +10,7 @@ import {
   bundleRuntime,
   RUNTIME_FILE,
 } from '../bundle/bundle.ts'
+import type { BundleCache } from '../bundle/bundle_cache.ts'
 import type { ReachNames } from '../../reach/calls/protocol.ts'
 import { SURFACE_PATH } from '../core/core_surface.ts'
 import { readIsolated } from './literal.ts'
@@ -72,6 +74,8 @@ export interface Program {
   readonly bundle: Bundle
   /** What the bundle imports from beside it, as {@link RUNTIME_FILE}: the same for all programs. */
   readonly runtime: Bundle
+  /** Its bundle was kept from an earlier start: it may be another if it is made anew. */
+  readonly kept?: boolean | undefined
   /** Path on the host of the program that runs in place of a runtime; its bytes are the bundle's. */
   readonly executable?: string | undefined
   /** Arguments of the runtime behind its own name; the last is the path of the bundle in the guest. */
@@ -108,6 +112,8 @@ export interface Surroundings {
   readonly readEnv?: (name: string) => string | undefined
   /** What the router gives handlers to ask of the host. */
   readonly reach?: ReachNames | undefined
+  /** Bundles that are kept; `fresh`: programs are bundled in any case, and kept. */
+  readonly bundles?: { readonly cache: BundleCache; readonly fresh: boolean } | undefined
 }
 
 /** Name of a bundle's file; stacks are mapped by it. */
@@ -235,7 +241,7 @@ export async function planProgram(
 
 async function toProgram(
   members: readonly Member[],
-  { routesDir = dirname(members[0]!.route.path), readEnv = (name) => Deno.env.get(name), reach }:
+  { routesDir = dirname(members[0]!.route.path), readEnv = (name) => Deno.env.get(name), reach, bundles }:
     Surroundings,
 ): Promise<Program> {
   const { warmup: _, ...options } = members[0]!.options
@@ -257,13 +263,17 @@ async function toProgram(
     probes.push(...planProbes(route.file, route.pattern, targets, options.warmup, hints))
   }
   const env = guestEnvironment(options, readEnv)
-  const { bundle, runtime, args, executable } = options.runtime === 'native'
+  const { bundle, runtime, args, executable, kept } = options.runtime === 'native'
     ? await toNative(members[0]!, routesDir)
-    : await toBundled(members, listed, options.runtime, routesDir, reach)
-  const hash = await digest(bundle.code, JSON.stringify([args, env, members.map((member) => member.options)]))
+    : await toBundled(members, listed, options.runtime, { routesDir, reach, bundles })
+  const hash = await hexDigest(
+    bundle.code,
+    JSON.stringify([args, env, members.map((member) => member.options)]),
+  )
   const stacks = createStackMapper({ [PROGRAM_FILE]: bundle.map, [RUNTIME_FILE]: runtime.map })
   return {
     executable,
+    kept,
     hash,
     id: hash.slice(0, 12),
     options,
@@ -280,27 +290,30 @@ async function toProgram(
 }
 
 /** What a machine starts with. */
-type Parts = Pick<Program, 'bundle' | 'runtime' | 'args' | 'executable'>
+type Parts = Pick<Program, 'bundle' | 'runtime' | 'args' | 'executable' | 'kept'>
 
 async function toBundled(
   members: readonly Member[],
   handlers: readonly BundleHandler[],
   kind: IsolateRuntime,
-  root: string,
-  reach: ReachNames | undefined,
+  { routesDir, reach, bundles }: Surroundings & { readonly routesDir: string },
 ): Promise<Parts> {
   const { route, options } = members[0]!
-  const bundle = await bundleProgram({
-    root,
+  const input = {
+    root: routesDir,
     files: members.map(({ route }) => route.path),
     handlers,
     outputBytes: options.outputBytes,
     logBytes: options.limits.logBytes,
     runtime: kind,
     reach: toReach(route.file, options, reach),
-  })
+  }
+  const make = () => bundleProgram(input)
+  const { bundle, kept } = bundles === undefined
+    ? { bundle: await make(), kept: false }
+    : await bundles.cache.take(input, routesDir, make, bundles.fresh)
   const args = guestArguments(options, GUEST_PATH, EAGER_FLAGS)
-  return { bundle, runtime: await bundleRuntime(kind), args, executable: undefined }
+  return { bundle, runtime: await bundleRuntime(kind, bundles?.cache), args, executable: undefined, kept }
 }
 
 /** A program that brings its own runtime: nothing is bundled. */
@@ -308,7 +321,7 @@ async function toNative({ route, options }: Member, root: string): Promise<Parts
   const { path, code } = await readExecutable(route, options.program!, root)
   const bundle = { code, map: '', inputs: [path, route.path], missing: [] }
   const runtime = { code: new Uint8Array(0), map: '', inputs: [], missing: [] }
-  return { bundle, runtime, args: [], executable: path }
+  return { bundle, runtime, args: [], executable: path, kept: false }
 }
 
 /** What handlers may ask of the host: of what the router gives that which their file names. */
@@ -401,12 +414,4 @@ export function guestEnvironment(
 /** `NAME=value` as members of an object. */
 function toRecord(variables: readonly string[]): Record<string, string> {
   return Object.fromEntries(variables.map((variable) => variable.split('=', 2) as [string, string]))
-}
-
-async function digest(code: Uint8Array, rest: string): Promise<string> {
-  const text = new TextEncoder().encode(rest)
-  const bytes = new Uint8Array(code.length + text.length)
-  bytes.set(code)
-  bytes.set(text, code.length)
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex()
 }

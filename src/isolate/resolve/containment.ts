@@ -23,27 +23,27 @@ export async function containIn(folder: string): Promise<Containment> {
 /** Adds the package of a file that an import by name led to, where that is one of Deno's cache. */
 export async function admitPackage({ packages }: Containment, path: string): Promise<void> {
   const cache = await npmCache()
-  const folder = cache === null ? null : await findPackage(await Deno.realPath(path), cache)
+  const folder = cache === null ? null : findPackage(Deno.realPathSync(path), cache)
   if (folder !== null) packages.add(folder)
 }
 
 /** The outermost folder with a `package.json` on the way from the cache to the file. */
-async function findPackage(path: string, cache: string): Promise<string | null> {
+function findPackage(path: string, cache: string): string | null {
   let found: string | null = null
   for (let folder = dirname(path); isBelow(folder, cache); folder = dirname(folder)) {
-    if (await isFile(join(folder, 'package.json'))) found = folder
+    if (isFile(join(folder, 'package.json'))) found = folder
   }
   return found
 }
 
-/** Why the file may not be in the bundle, or null when it may. Rejects where it is not there. */
-export async function refusalOf(containment: Containment, path: string): Promise<string | null> {
-  const real = await Deno.realPath(path)
+/** Why the file may not be in the bundle, or null when it may. Throws where it is not there. */
+export function refusalOf(containment: Containment, path: string): string | null {
+  const real = Deno.realPathSync(path)
   if (!isContained(containment, real)) {
     const where = real === path ? 'it lies' : `it leads to ${real}, which lies`
     return `${where} outside of the project ${containment.project}, want a file of the project or a package`
   }
-  return await isFile(real) ? null : 'it is no file, want one'
+  return isFile(real) ? null : 'it is no file, want one'
 }
 
 const SOURCE_MAP = /(?<=\/[/*][#@]\s*)sourceMappingURL=(\S*)/g
@@ -52,14 +52,10 @@ const SOURCE_MAP = /(?<=\/[/*][#@]\s*)sourceMappingURL=(\S*)/g
  * The text of a module without its comments that name a source map which may not be read. Its length is the same: esbuild reads the
  * maps that it finds.
  */
-export async function withoutForeignMaps(
-  containment: Containment,
-  path: string,
-  text: string,
-): Promise<string> {
+export function withoutForeignMaps(containment: Containment, path: string, text: string): string {
   const foreign = new Set<number>()
   for (const { 1: url, index } of text.matchAll(SOURCE_MAP)) {
-    if (!await isOwnMap(containment, dirname(path), url!)) foreign.add(index)
+    if (!isOwnMap(containment, dirname(path), url!)) foreign.add(index)
   }
   if (foreign.size === 0) return text
   return text.replace(
@@ -68,13 +64,13 @@ export async function withoutForeignMaps(
   )
 }
 
-async function isOwnMap(containment: Containment, folder: string, url: string): Promise<boolean> {
+function isOwnMap(containment: Containment, folder: string, url: string): boolean {
   if (url.startsWith('data:')) return true
   // As esbuild may decode these, their path is not the one that is seen here.
   if (/[%\\]|^\w+:/.test(url)) return false
   const path = resolve(folder, `./${url}`)
   if (!isContained(containment, path)) return false
-  return !await isFile(path) || await refusalOf(containment, path) === null
+  return !isFile(path) || refusalOf(containment, path) === null
 }
 
 function isContained({ project, packages }: Containment, real: string): boolean {

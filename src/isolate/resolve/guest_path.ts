@@ -14,7 +14,7 @@ const CACHED = /\/npm\/[^/]+\/((?:@[^/]+\/)?[^/]+)\/([^/]+)(\/.*)$/
 /** The path of a file in the guest. `project` is a real path. */
 export async function toGuestPath(path: string, project: string): Promise<string> {
   if (path.startsWith(`${project}/`)) return path.slice(project.length)
-  const real = await Deno.realPath(path)
+  const real = Deno.realPathSync(path)
   if (real.startsWith(`${project}/`)) return real.slice(project.length)
   const [, name, version, rest] = (await isPackageFile(path) ? CACHED.exec(path) : null) ?? []
   if (name === undefined) return `/${path.slice(path.lastIndexOf('/') + 1)}`

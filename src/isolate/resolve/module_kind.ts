@@ -27,7 +27,7 @@ const types = new Map<string, string>()
 async function findType(start: string): Promise<string> {
   for (let folder = start; dirname(folder) !== folder; folder = dirname(folder)) {
     const path = join(folder, 'package.json')
-    if (!await isFile(path)) continue
+    if (!isFile(path)) continue
     const { type } = Object(JSON.parse(await Deno.readTextFile(path)))
     return typeof type === 'string' ? type : ''
   }

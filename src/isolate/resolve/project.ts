@@ -14,7 +14,7 @@ const CONFIGS = MARKS.slice(0, 3)
 export async function findProject(folder: string): Promise<string> {
   const start = await Deno.realPath(folder)
   for (const project of foldersFrom(start)) {
-    if (await isProject(project)) return await findWorkspace(project) ?? project
+    if (isProject(project)) return await findWorkspace(project) ?? project
   }
   return start
 }
@@ -24,18 +24,15 @@ function* foldersFrom(folder: string): Generator<string> {
   for (let path = folder; dirname(path) !== path; path = dirname(path)) yield path
 }
 
-async function isProject(folder: string): Promise<boolean> {
-  for (const name of MARKS) {
-    if (await isFile(join(folder, name))) return true
-  }
-  return false
+function isProject(folder: string): boolean {
+  return MARKS.some((name) => isFile(join(folder, name)))
 }
 
 async function findWorkspace(project: string): Promise<string | null> {
   for (const folder of foldersFrom(dirname(project))) {
     for (const name of CONFIGS) {
       const path = join(folder, name)
-      if (!await isFile(path)) continue
+      if (!isFile(path)) continue
       if (isMember(readMembers(await Deno.readTextFile(path)), relative(folder, project))) return folder
     }
   }

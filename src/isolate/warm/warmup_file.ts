@@ -71,7 +71,7 @@ function placeOfEntry(shown: string, text: string, index: number): Place {
 async function readText(what: string, shown: string, path: string, name: string): Promise<string> {
   const wanted = resolve(dirname(path), name)
   try {
-    const refusal = await refusalOf(await containIn(dirname(path)), wanted)
+    const refusal = refusalOf(await containIn(dirname(path)), wanted)
     if (refusal !== null) throw new ProgramError(`${what}: '${shown}': ${refusal}`, null)
     const { size } = await Deno.stat(wanted)
     if (size > MAX_WARMUP_FILE) {

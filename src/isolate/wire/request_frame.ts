@@ -1,6 +1,7 @@
 import type { ControlHead, LoadHead, RequestHead } from './message.ts'
 import { writeLine } from './request_line.ts'
-import { HEAD_BYTES, makeFrame, REQUEST, startFrame } from './wire.ts'
+import { joinBytes } from '../../context/join_bytes.ts'
+import { BODY_MAX, HEAD_BYTES, HEADER_MAX, makeFrame, readFrame, REQUEST, startFrame } from './wire.ts'
 
 const encoder = new TextEncoder()
 const NOTHING = new Uint8Array(0)
@@ -28,6 +29,12 @@ function toLines(head: RequestHead): string {
   const flat: string[] = []
   for (const [name, value] of head.headers) flat.push(name, value)
   return `${writeLine(head)}\n${JSON.stringify(flat)}\n${head.seed}`
+}
+
+/** What a frame of {@link encodeRequest} asks, which is the same for all seeds. */
+export function withoutSeed(frame: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const { header, body } = readFrame(frame, REQUEST, { header: HEADER_MAX, body: BODY_MAX })
+  return joinBytes([header.subarray(0, header.length - SEED_DIGITS), body])
 }
 
 /** A frame for the program itself, or its base. */

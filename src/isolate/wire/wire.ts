@@ -27,6 +27,8 @@ export const RESPONSE = 2
 
 /** Kind of a frame between the two, while a request is under way. */
 export const MESSAGE = 3
+/** Kind of a frame in the buffer that the guest reads into: the messages in its body are said before the read waits. */
+export const OUTBOX = 4
 /** Bytes at the start of a message's header that name its exchange. */
 export const EXCHANGE_BYTES = 4
 /** No head of a message is longer, in bytes. */
@@ -37,7 +39,7 @@ export const MESSAGE_BODY_MAX = 1 << 20
 const MAGIC = [0x4d, 0x41, 0x59, 0x46]
 
 /** Which way a frame travels. */
-export type FrameKind = typeof REQUEST | typeof RESPONSE | typeof MESSAGE
+export type FrameKind = typeof REQUEST | typeof RESPONSE | typeof MESSAGE | typeof OUTBOX
 
 /** How long the parts may be, in bytes; values over {@link HEADER_MAX} and {@link BODY_MAX} count as those. */
 export interface FrameLimits {

@@ -3,8 +3,7 @@
  * one of those: nothing is looked up between the check and the use. Deno's own `fetch` cannot be told an address (`proxy: { transport:
  * 'tcp' }` can, and speaks no TLS), so undici asks, whose connections take a `lookup`; TLS checks the certificate against the name.
  */
-import { lookup } from 'node:dns/promises'
-import { Agent, type Dispatcher } from 'undici'
+import type { Agent, Dispatcher } from 'undici'
 import { isAddress, isReachable, type Range } from './addresses.ts'
 import { hostOf, namedAddresses, type Policy } from './policy.ts'
 
@@ -62,7 +61,9 @@ export class Client implements AsyncDisposable {
     if (isAddress(host) && !isReachable(host, named)) {
       throw new AddressError('no address of the public internet')
     }
-    const { statusCode, headers: received, body: content } = await this.#agent(named).request({
+    // With the first request: to load undici takes as long as to load all of Mayfly.
+    const undici = await import('undici')
+    const { statusCode, headers: received, body: content } = await this.#agent(undici, named).request({
       origin: url.origin,
       path: `${url.pathname}${url.search}`,
       method: method as Dispatcher.HttpMethod,
@@ -82,12 +83,12 @@ export class Client implements AsyncDisposable {
     await Promise.all(agents.map((agent) => agent.destroy()))
   }
 
-  #agent(named: readonly Range[]): Agent {
+  #agent(undici: typeof import('undici'), named: readonly Range[]): Agent {
     const key = named.map(([address, bits]) => `${address}/${bits}`).join()
     const known = this.#agents.get(key)
     if (known !== undefined) return known
     const { idleMs } = this.#policy.bounds
-    const agent = new Agent({
+    const agent = new undici.Agent({
       connections: 32,
       keepAliveTimeout: 10_000,
       headersTimeout: idleMs,
@@ -120,6 +121,7 @@ export class Client implements AsyncDisposable {
 }
 
 async function resolveBySystem(host: string): Promise<readonly string[]> {
+  const { lookup } = await import('node:dns/promises')
   const found = await lookup(host, { all: true })
   return found.map(({ address }) => address)
 }

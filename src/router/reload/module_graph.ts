@@ -269,10 +269,3 @@ function resolveText(specifier: string, base: URL): string | null {
     return null // names what the import map does not have
   }
 }
-
-/** Sizes, for tests and diagnosis. */
-export function graphSize(graph: ModuleGraph): { modules: number; edges: number } {
-  let edges = 0
-  for (const node of graph.nodes.values()) edges += node.imports.size + node.importers.size
-  return { modules: graph.nodes.size, edges }
-}

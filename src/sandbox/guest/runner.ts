@@ -5,7 +5,9 @@
 import {
   type Call,
   type CallAnswer,
+  type CallMessage,
   type FetchCall,
+  fromCallMessage,
   type GuestProgram,
   PROPS_HEAD_BYTES,
 } from '../message.ts'
@@ -55,8 +57,16 @@ export interface LoadedProgram extends GuestProgram {
   readonly reach: ReachNames | undefined
 }
 
-/** The handlers of a runner; `loaded` is the program that it has, where it has one. Rejects with what that throws. */
-export async function createRunner(evaluate: Evaluate, loaded: LoadedProgram | null, toReach: ToReach) {
+/**
+ * The handlers of a runner; `loaded` is the program that it has, where it has one. `beforeRequest` sets what is called before each wait
+ * for a request. Rejects with what the program throws.
+ */
+export async function createRunner(
+  evaluate: Evaluate,
+  loaded: LoadedProgram | null,
+  toReach: ToReach,
+  beforeRequest: (callback: () => void) => void,
+) {
   const ownJoins = loaded !== null && usesHttp(loaded)
   /** What a program finds in its environment: data, and what it may call. Its `fetch` asks the host. */
   const toEnv = (env: Environment, names: ReachNames | undefined, joinsHttp = ownJoins): Environment => {
@@ -71,6 +81,13 @@ export async function createRunner(evaluate: Evaluate, loaded: LoadedProgram | n
   const ownEnv = loaded?.env ?? null
   /** Made anew, so that no call of the warm-up has changed it. */
   const makeEnv = () => toEnv(ownEnv === null ? {} : decodeValue(ownEnv) as Environment, loaded?.reach)
+  let nextEnv: Environment | null = null
+  if (loaded !== null) beforeRequest(() => nextEnv ??= makeEnv())
+  const takeEnv = () => {
+    const env = nextEnv ?? makeEnv()
+    nextEnv = null
+    return env
+  }
 
   async function call(ctx: RunnerContext): Promise<Response> {
     const { head: { body }, send } = ctx
@@ -78,8 +95,8 @@ export async function createRunner(evaluate: Evaluate, loaded: LoadedProgram | n
     let loadMicros = 0
     const start = now()
     try {
-      const call = decodeValue(body) as Call
-      const env = call.env === undefined ? makeEnv() : toEnv(call.env, call.reach, usesHttp(call.program))
+      const call = fromCallMessage(decodeValue(body) as CallMessage)
+      const env = call.env === undefined ? takeEnv() : toEnv(call.env, call.reach, usesHttp(call.program))
       const program = await open(call.program)
       loadMicros = (now() - start) * 1000
       answer = [true, await answerCall(program, call, env), loadMicros]
@@ -93,13 +110,13 @@ export async function createRunner(evaluate: Evaluate, loaded: LoadedProgram | n
     const { head } = ctx
     const call = decodeValue(head.body) as FetchCall
     const { program, entrypoint, props, body } = call
-    const env = call.env === undefined ? makeEnv() : toEnv(call.env, call.reach, usesHttp(call.program))
+    const env = call.env === undefined ? takeEnv() : toEnv(call.env, call.reach, usesHttp(call.program))
     head.body = body
     return await answerFetch(await open(program), entrypoint, env, props, ctx.request)
   }
 
   function plainFetch({ request }: RunnerContext): Promise<Response> {
-    return answerFetch(namespace!, 'default', makeEnv(), undefined, request)
+    return answerFetch(namespace!, 'default', takeEnv(), undefined, request)
   }
 
   function propsFetch(ctx: RunnerContext): Promise<Response> {
@@ -108,7 +125,7 @@ export async function createRunner(evaluate: Evaluate, loaded: LoadedProgram | n
     const end = PROPS_HEAD_BYTES + (body[0]! | body[1]! << 8 | body[2]! << 16 | body[3]! << 24)
     const props = parse(decodeText(body.subarray(PROPS_HEAD_BYTES, end)))
     head.body = body.subarray(end)
-    return answerFetch(namespace!, 'default', makeEnv(), props, ctx.request)
+    return answerFetch(namespace!, 'default', takeEnv(), props, ctx.request)
   }
 
   return { call, fetch, plainFetch, propsFetch }

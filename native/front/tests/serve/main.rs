@@ -1,137 +1,26 @@
 //! A server of C behind the front, asked by sockets: what clients see of requests that go well, badly, and are none.
 
+#[path = "../support/c_guest.rs"]
+mod c_guest;
+mod outgoing;
 mod raw;
+mod start;
 mod tls;
 mod torture;
 mod upgrade;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
-use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::channel;
-use std::sync::{Arc, OnceLock};
-use std::thread;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use mayfly_front::admin;
-use mayfly_front::answer::Http;
-use mayfly_front::front::{ClientLimits, Counts, Front};
 use mayfly_front::listen::Listen;
-use mayfly_front::machines::{Machines, Running};
-use mayfly_front::raw::Raw;
-use mayfly_front::server::serve;
-use mayfly_pool::{Limits, Mount, Program, Serving, Spec};
-use mayfly_vmm::Host;
-use tokio::sync::{Semaphore, watch};
+use start::{How, Served, start, start_as, start_how};
+use tokio::sync::watch;
 
 /// Longest body of a request.
 const BODY_MAX: usize = 4 << 20;
-
-/// A server in the background; it lives as long as the tests.
-fn start(ephemeral: bool, secure: bool) -> Option<Served> {
-    start_as(ephemeral, secure, false)
-}
-
-/// The same, and whether its connections go to the program as they are.
-fn start_as(ephemeral: bool, secure: bool, raw: bool) -> Option<Served> {
-    let host = match Host::open() {
-        Ok(host) => Arc::new(host),
-        Err(mayfly_vmm::Error::Unavailable(why)) => {
-            println!("SKIPPED: {}; {}", why.reason, why.hint);
-            return None;
-        }
-        Err(e) => panic!("{e}"),
-    };
-    static STARTED: AtomicU32 = AtomicU32::new(0);
-    let number = STARTED.fetch_add(1, Ordering::Relaxed);
-    let folder =
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("serve-{}-{number}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let path = folder.join("guest");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve/guest.c");
-    let built = Command::new("gcc")
-        .args(["-O1", "-w", "-static", "-o"])
-        .arg(&path)
-        .arg(source)
-        .status();
-    match built {
-        Ok(status) => assert!(status.success()),
-        Err(_) => {
-            println!("SKIPPED: gcc is missing");
-            return None;
-        }
-    }
-    let spec = Spec {
-        path: "/guest".into(),
-        arguments: vec!["guest".into()],
-        mounts: vec![Mount::host("/guest", &path)],
-        limits: Limits {
-            memory_bytes: 64 << 20,
-            sockets: 64,
-            output_bytes: 80 << 20,
-            ..Limits::default()
-        },
-        ..Spec::default()
-    };
-    let serving = Serving {
-        port: None,
-        protocol: match raw {
-            true => Arc::new(Raw),
-            false => Arc::new(Http),
-        },
-        warmup: vec![b"GET /count HTTP/1.1\r\n\r\n".to_vec(); 2],
-        timeout_ns: 10_000_000_000,
-        stream_ns: 60_000_000_000,
-    };
-    let program = Program::boot_server(&host, &spec, &serving).expect("a server that boots");
-    std::fs::remove_dir_all(&folder).expect("the folder is ours");
-    let running = Running {
-        // On an emulated machine it takes seconds to fill the memory.
-        timeout_ns: 10_000_000_000,
-        ephemeral,
-        checks: ephemeral,
-    };
-    let front = Arc::new(Front {
-        machines: Machines::start(program, 1, 64, running).expect("machines"),
-        limits: ClientLimits {
-            connections: 100,
-            body_bytes: BODY_MAX as u64,
-            patience: Duration::from_secs(2),
-        },
-        uploads: Arc::new(Semaphore::new(2)),
-        counts: Counts::default(),
-        raw,
-        tls: secure.then(tls::config),
-        tells_log: false,
-    });
-    let shared = front.clone();
-    let (tell, told) = channel();
-    thread::spawn(move || {
-        let (_stop, stopped) = watch::channel(false);
-        let listen = Listen::Tcp(([127, 0, 0, 1], 0).into());
-        serve(&front, &listen, 1, &stopped, |bound| {
-            tell.send(bound.clone()).expect("a test that waits")
-        })
-    });
-    match told
-        .recv_timeout(Duration::from_secs(30))
-        .expect("a server that listens")
-    {
-        Listen::Tcp(address) => Some(Served {
-            address,
-            front: shared,
-        }),
-        Listen::Unix(_) => unreachable!("it was told an address"),
-    }
-}
-
-/// A server that listens.
-struct Served {
-    address: SocketAddr,
-    front: Arc<Front>,
-}
 
 /// The server whose machines are reset and compared after each request.
 fn reset() -> Option<SocketAddr> {

@@ -6,12 +6,13 @@
 //! - a kernel of a state that was let through takes any steps as the kernels of guests do, and its tables agree afterwards.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use mayfly_linux::fs::host_file::HostFile;
 use mayfly_linux::kernel::{Fresh, Kernel, Snapshot};
 use mayfly_linux::machine::mock::MockMachine;
 
-use super::guest::{CLOCK, Guest};
+use super::guest::{Anywhere, CLOCK, Guest};
 use super::{Phase, go_on, new_guest};
 use crate::Input;
 use crate::meter::measure;
@@ -76,6 +77,7 @@ pub fn run(data: &[u8]) {
 
 fn go_on_from(guest: &mut Guest, machine: &mut MockMachine, snapshot: Snapshot, steps: &[u8]) {
     guest.kernel = Kernel::from_snapshot(&snapshot);
+    guest.kernel.set_permits(Some(Arc::new(Anywhere)));
     go_on(guest, machine, steps, Phase::Repeated, Kernel::begin_request);
     guest.kernel.restore(&snapshot);
     assert_eq!(guest.kernel.differences(&snapshot), [""; 0]);

@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use mayfly_guard::{Notifier, VmThread};
+use mayfly_guard::{Filter, Notifier, VmThread, confine};
 
 const CHILD: &str = "MAYFLY_GUARD_CHILD";
 
@@ -28,6 +28,8 @@ fn child() {
         Ok("fault elsewhere") => fault_elsewhere(),
         Ok("many crashes") => many_crashes(),
         Ok("handler before") => handler_before(),
+        Ok("trims its heap") => trims_its_heap(),
+        Ok("refused at its end") => refused_at_its_end(),
         Ok(other) => panic!("{other}"),
         Err(_) => {}
     }
@@ -71,6 +73,43 @@ fn handler_before() {
     assert!(thread.take_crash().is_some(), "a watched thread's fault is ours");
     thread.reap();
     fault_elsewhere();
+}
+
+/// A confined thread whose last piece of memory, beside the top of its heap, is freed behind its body: glibc shrinks the heap then, and
+/// asks `/proc/sys/vm/overcommit_memory` whether it may.
+fn trims_its_heap() {
+    let thread = VmThread::spawn("confined", &Arc::new(Notifier::default()), || {
+        confine(filter()).unwrap();
+        let mut pieces: Vec<Vec<u8>> = (0..30_000).map(|_| vec![1; 1000]).collect();
+        // The last piece waits in the thread's cache, and is freed with that.
+        drop(pieces.pop());
+        drop(pieces);
+    });
+    drop(thread.unwrap());
+}
+
+/// A confined thread that makes a call which its filter refuses, behind its body.
+fn refused_at_its_end() {
+    struct Last;
+    impl Drop for Last {
+        fn drop(&mut self) {
+            // SAFETY: the call takes nothing.
+            unsafe { libc::getppid() };
+        }
+    }
+    thread_local!(static LAST: Last = const { Last });
+    let thread = VmThread::spawn("confined", &Arc::new(Notifier::default()), || {
+        confine(filter()).unwrap();
+        LAST.with(|_| {});
+    });
+    drop(thread.unwrap());
+}
+
+fn filter() -> Filter {
+    Filter {
+        page_map: -1,
+        snapshot: false,
+    }
 }
 
 /// Descriptors, threads and mappings of this process.
@@ -137,4 +176,19 @@ fn a_handler_from_before_gets_the_faults_of_other_threads() {
     let output = run_child("handler before");
     let words = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(42), "{words}");
+}
+
+#[test]
+fn a_confined_thread_may_shrink_its_heap_at_its_end() {
+    let output = run_child("trims its heap");
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{:?}: {words}", output.status);
+}
+
+#[test]
+fn a_call_that_is_refused_behind_the_body_ends_the_process_and_is_named() {
+    let output = run_child("refused at its end");
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{words}");
+    assert!(words.contains("system call 110"), "{words}");
 }

@@ -97,8 +97,8 @@ impl Kernel {
             && path.first().is_some_and(|&first| first != 0)
         {
             // The name lies beside the tree: nothing is made in a folder for it.
-            let found = self.vfs.resolve(self.folder(), path, true)?;
-            if found.node.is_some() {
+            let found = self.vfs.resolve_from(&self.folder(), path, true)?;
+            if found.node.is_some() || found.granted.is_some() {
                 return Err(Errno::EADDRINUSE);
             }
         }
@@ -132,6 +132,21 @@ impl Kernel {
         )
     }
 
+    /// `connect` to the outside, of a socket that nothing in the guest answers: begun if the host permits it.
+    fn dial(&mut self, file: usize, to: &Address, nonblocking: bool, unreachable: Errno) -> Answer {
+        let Some(permits) = &self.permits else {
+            return Err(unreachable);
+        };
+        // Nothing listens there, as far as the guest is to know.
+        let refused = |errno| if to.is_local() { unreachable } else { errno };
+        permits.permit(&to.destination()).map_err(refused)?;
+        self.files.dial(file, to)?;
+        match nonblocking {
+            true => Err(Errno::EINPROGRESS),
+            false => self.wait_or_again(file, event::OUT, false),
+        }
+    }
+
     pub(super) fn sys_connect(&mut self, m: &mut impl Machine, a: [u64; 6], retry: Option<Retry>) -> Answer {
         let [fd, address, length, ..] = a;
         let (file, socket) = self.named(fd)?;
@@ -147,7 +162,22 @@ impl Kernel {
                 return ZERO;
             }
         }
-        match self.files.connect(file, &to) {
+        if self.files.is_connecting(file) {
+            return match nonblocking {
+                true => Err(Errno::EALREADY),
+                false => self.wait_or_again(file, event::OUT, false),
+            };
+        }
+        let connected = match self.files.connect(file, &to) {
+            Err(unreachable @ (Errno::ENETUNREACH | Errno::ECONNREFUSED)) if domain != Domain::Unix => {
+                match self.dial(file, &to, nonblocking, unreachable) {
+                    Err(errno) if errno == unreachable => Err(errno),
+                    answer => return answer,
+                }
+            }
+            other => other,
+        };
+        match connected {
             // As TCP has it, even where nothing is left to wait for.
             Ok(Connected::Now) if tells_later => {
                 self.files
@@ -184,7 +214,10 @@ impl Kernel {
         let name = match (self.files.socket(file), of_peer) {
             // An end of a pair.
             (None, _) => Address::Unix(Vec::new()),
-            (Some(socket), true) => socket.peer.clone().ok_or(Errno::ENOTCONN)?,
+            (Some(socket), true) => {
+                let peer = socket.peer.clone().filter(|_| !socket.connecting);
+                peer.ok_or(Errno::ENOTCONN)?
+            }
             (Some(socket), false) => socket.name.clone().unwrap_or(socket.domain.unnamed()),
         };
         self.write_address(m, into, length, &name.to_bytes()).and(ZERO)
@@ -235,8 +268,12 @@ impl Kernel {
                     Some(FileKind::Stream(_))
                 );
                 let mut info = vec![0; 104];
-                // TCP_ESTABLISHED or TCP_CLOSE.
-                info[0] = if connected { 1 } else { 7 };
+                // TCP_SYN_SENT, TCP_ESTABLISHED or TCP_CLOSE.
+                info[0] = match connected {
+                    true if socket.is_some_and(|socket| socket.connecting) => 2,
+                    true => 1,
+                    false => 7,
+                };
                 info
             }
             _ => {

@@ -1,9 +1,11 @@
 //! Descriptors: seeking, closing, duplicating, flags, and the calls that make or resize files.
 
+use super::granted::Target;
 use super::{Answer, Done, ZERO, value};
 use crate::bounds::CLOSES;
 use crate::errno::Errno;
 use crate::fs::files::{FileKind, O_APPEND, O_NONBLOCK, O_PATH};
+use crate::fs::granted::How;
 use crate::fs::vfs::{NodeKind, ProcFile};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
@@ -17,17 +19,24 @@ impl Kernel {
         match &self.files.file(file).ok_or(Errno::EBADF)?.kind {
             FileKind::Regular { node, .. } => self.vfs.length(*node),
             FileKind::Text { bytes, .. } => Ok(bytes.len() as u64),
+            FileKind::Granted(granted) if granted.folder => Ok(0),
+            FileKind::Granted(granted) => Ok(granted.opened()?.0.status()?.bytes),
             _ => Ok(0),
         }
     }
 
     pub(super) fn sys_lseek(&mut self, fd: u64, offset: u64, whence: u64) -> Answer {
         let file = self.files.get(fd)?;
-        let length = self.length_of(file)?;
+        // The host is asked only when it matters.
+        let length = match whence {
+            0 | 1 => 0,
+            _ => self.length_of(file)?,
+        };
         let open = self.files.file_mut(file).ok_or(Errno::EBADF)?;
         let own = match &mut open.kind {
             FileKind::Regular { offset, .. } | FileKind::Text { offset, .. } => offset,
             FileKind::Directory { listed, .. } => listed,
+            FileKind::Granted(granted) => &mut granted.offset,
             FileKind::Device(_)
             | FileKind::Event { .. }
             | FileKind::Timer { .. }
@@ -140,6 +149,8 @@ impl Kernel {
                 open.flags = open.flags & !settable | argument as u32 & settable;
                 ZERO
             }
+            // Others may have the file open as well, and nothing here would hold them off.
+            5..=7 | 36..=38 if self.files.granted(file).is_some() => Err(Errno::ENOLCK),
             // Locks: one process never conflicts with itself.
             5 | 36 => self.space.write(m, argument, &2_u16.to_le_bytes()).and(ZERO),
             6 | 7 | 37 | 38 => ZERO,
@@ -182,6 +193,10 @@ impl Kernel {
                         .map_or(0, std::collections::VecDeque::len),
                     FileKind::Regular { node, offset } => {
                         self.vfs.length(*node)?.saturating_sub(*offset) as usize
+                    }
+                    FileKind::Granted(granted) => {
+                        let length = granted.opened()?.0.status()?.bytes;
+                        length.saturating_sub(granted.offset) as usize
                     }
                     _ => return Err(Errno::ENOTTY),
                 };
@@ -228,12 +243,31 @@ impl Kernel {
         self.install_pair(m, pair, address, flags & 0o200_0000 != 0)
     }
 
+    pub(super) fn sys_fsync(&self, fd: u64) -> Answer {
+        match self.files.granted(self.files.get(fd)?) {
+            Some(granted) => granted.opened()?.0.sync().and(ZERO),
+            None => ZERO,
+        }
+    }
+
+    pub(super) fn sys_flock(&self, fd: u64) -> Answer {
+        match self.files.granted(self.files.get(fd)?) {
+            // As `fcntl`'s locks.
+            Some(_) => Err(Errno::ENOLCK),
+            None => ZERO,
+        }
+    }
+
     pub(super) fn sys_ftruncate(&mut self, fd: u64, length: u64, m: &mut impl Machine) -> Answer {
         let now = self.clock.realtime(m.ticks());
         let open = self.files.file(self.files.get(fd)?).ok_or(Errno::EBADF)?;
         match open.kind {
             FileKind::Regular { node, .. } if open.writable() && (length as i64) >= 0 => {
                 self.vfs.set_length(node, length, now).map_err(too_big).and(ZERO)
+            }
+            FileKind::Granted(ref granted) if open.writable() && (length as i64) >= 0 => {
+                let opened = granted.opened()?;
+                opened.0.set_length(length).map_err(too_big).and(ZERO)
             }
             _ => Err(Errno::EINVAL),
         }
@@ -244,7 +278,17 @@ impl Kernel {
             return Err(Errno::EINVAL);
         }
         let now = self.clock.realtime(m.ticks());
-        let node = self.existing(m, super::paths::CURRENT, path, 0)?;
+        let node = match self.existing(m, super::paths::CURRENT, path, 0)? {
+            Target::Node(node) => node,
+            Target::Granted(below) => {
+                let how = How {
+                    write: true,
+                    ..How::default()
+                };
+                let opened = self.host_folder(&below)?.open(below.host_path(), how)?;
+                return opened.0.set_length(length).map_err(too_big).and(ZERO);
+            }
+        };
         match self.vfs.node(node).map(|node| &node.kind) {
             Some(NodeKind::Directory { .. }) => Err(Errno::EISDIR),
             Some(NodeKind::Memory(_)) => self.vfs.set_length(node, length, now).map_err(too_big).and(ZERO),
@@ -277,7 +321,18 @@ impl Kernel {
                 }
                 ZERO
             }
-            FileKind::Regular { .. } => Err(Errno::EOPNOTSUPP),
+            FileKind::Granted(ref granted) if mode == 0 => {
+                let end = offset.saturating_add(length);
+                if end > i64::MAX as u64 {
+                    return Err(Errno::EFBIG);
+                }
+                let opened = granted.opened()?;
+                if end > opened.0.status()?.bytes {
+                    opened.0.set_length(end)?;
+                }
+                ZERO
+            }
+            FileKind::Regular { .. } | FileKind::Granted(_) => Err(Errno::EOPNOTSUPP),
             FileKind::Stream(_) => Err(Errno::ESPIPE),
             _ => Err(Errno::ENODEV),
         }
@@ -335,6 +390,8 @@ impl Kernel {
             }
             NodeKind::Link(_) if flags as u32 & O_PATH != 0 => FileKind::Regular { node, offset: 0 },
             NodeKind::Link(_) => return Err(Errno::ELOOP),
+            // A path that leads there is the host's affair.
+            NodeKind::Granted(_) => return Err(Errno::EIO),
         };
         let holds = matches!(kind, FileKind::Directory { .. } | FileKind::Regular { .. });
         let file = self.files.add(kind, shown);

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use mayfly_wire::{HEAD_BYTES, Head, Kind, Limits, MAGIC};
+
 use super::{Answer, Done, ZERO, value};
 use crate::action::{Action, Stop};
 use crate::errno::Errno;
@@ -17,6 +19,8 @@ use crate::task::threads::WaitFor;
 
 /// Bytes that a call moves at once where nothing else bounds it.
 const CHUNK: usize = 1 << 16;
+/// Most bytes of messages that are taken from the buffer of a read: more of them are written.
+const OUTBOX_MAX: usize = 1 << 18;
 
 impl Kernel {
     /// The wait of a call that would block, or EAGAIN.
@@ -36,6 +40,47 @@ impl Kernel {
         node.into_iter().for_each(|node| self.vfs.release(node));
     }
 
+    /// The answer to a write of so many bytes to fd 1, by what became of them.
+    fn told(&mut self, written: Written, count: u64) -> Answer {
+        match written {
+            Written::Waiting => value(count),
+            Written::Ready if self.files.stdio.is_stream() => Ok(Done::Tell(count, Action::Output)),
+            Written::Ready => Ok(Done::Tell(count, Action::Frame)),
+            Written::Said => {
+                self.said = true;
+                Ok(Done::Tell(count, Action::Said))
+            }
+            Written::Broken(error) => Ok(Done::Stop(Stop::BadFrame(error))),
+            Written::TooMuch => Ok(Done::Stop(Stop::Limit(Limit::Output))),
+        }
+    }
+
+    /// Says the messages that lie in the buffer of a read on fd 0 ([`Kind::Outbox`]), once: a program that asks and waits leaves ring 3 once.
+    /// `None` where there are none.
+    fn say_outbox(
+        &mut self,
+        m: &mut impl Machine,
+        address: u64,
+        limit: usize,
+    ) -> Result<Option<Written>, Errno> {
+        if self.files.stdio.is_stream() || limit < HEAD_BYTES {
+            return Ok(None);
+        }
+        let limits = Limits {
+            header: 0,
+            body: u32::try_from((limit - HEAD_BYTES).min(OUTBOX_MAX)).unwrap_or(0),
+        };
+        let head = self.space.read_array::<HEAD_BYTES>(m, address)?;
+        let Ok(head) = Head::decode(&head, Kind::Outbox, limits) else {
+            return Ok(None);
+        };
+        let mut bytes = vec![0; head.body_bytes as usize];
+        self.space.read(m, address + HEAD_BYTES as u64, &mut bytes)?;
+        // The call may begin anew, and finds them there.
+        self.space.write(m, address, &[0; MAGIC.len()])?;
+        Ok(Some(self.files.stdio.say(&bytes)))
+    }
+
     /// Reads at the description's own offset.
     pub(super) fn read_file(
         &mut self,
@@ -50,6 +95,20 @@ impl Kernel {
         }
         let nonblocking = open.nonblocking();
         let limit = count as usize;
+        let is_input = open.kind == FileKind::Input;
+        if is_input && let Some(said) = self.say_outbox(m, address, limit)? {
+            let told = self.told(said, 0)?;
+            return match told {
+                Done::Tell(_, action) => Ok(match self.read_file(m, file, address, count)? {
+                    Done::Value(taken) => Done::Tell(taken, action),
+                    waits => waits,
+                }),
+                stopped => Ok(stopped),
+            };
+        }
+        let Some(open) = self.files.file(file) else {
+            return Err(Errno::EBADF);
+        };
         match &open.kind {
             FileKind::Input => {
                 let bytes = self.files.stdio.peek(limit);
@@ -77,6 +136,12 @@ impl Kernel {
                 value(done)
             }
             FileKind::Directory { .. } => Err(Errno::EISDIR),
+            FileKind::Granted(granted) => {
+                let at = granted.offset;
+                let done = self.read_granted(m, file, address, limit, at)?;
+                self.files.set_granted_offset(file, at + done);
+                value(done)
+            }
             FileKind::Device(device) => {
                 let device = *device;
                 self.read_device(m, device, address, limit)
@@ -158,6 +223,7 @@ impl Kernel {
                 Cow::Borrowed(&bytes[start..start + limit.min(bytes.len() - start)])
             }
             FileKind::Directory { .. } => return Err(Errno::EISDIR),
+            FileKind::Granted(_) => return self.read_granted(m, file, address, limit, offset),
             FileKind::Device(device) => {
                 let device = *device;
                 return match self.read_device(m, device, address, limit)? {
@@ -202,6 +268,15 @@ impl Kernel {
         Err(Errno::EPIPE)
     }
 
+    /// The answer of a write to a stream that nobody will read: what the connection has come to, once, or EPIPE. `quiet`: no SIGPIPE.
+    pub(super) fn write_end(&mut self, file: usize, quiet: bool) -> Answer {
+        match self.files.take_error(file) {
+            Some(error) => Err(error),
+            None if quiet => Err(Errno::EPIPE),
+            None => self.broken_pipe(),
+        }
+    }
+
     pub(super) fn write_bytes(
         &mut self,
         m: &mut impl Machine,
@@ -213,21 +288,18 @@ impl Kernel {
         let open = self.files.file(file).ok_or(Errno::EBADF)?;
         let nonblocking = open.nonblocking();
         let count = bytes.len() as u64;
-        if at.is_some() && !matches!(open.kind, FileKind::Regular { .. } | FileKind::Device(_)) {
+        let seeks = matches!(
+            open.kind,
+            FileKind::Regular { .. } | FileKind::Granted(_) | FileKind::Device(_)
+        );
+        if at.is_some() && !seeks {
             return Err(Errno::ESPIPE);
         }
         match &open.kind {
-            FileKind::Output => match self.files.stdio.write(bytes) {
-                Written::Waiting => value(count),
-                Written::Ready if self.files.stdio.is_stream() => Ok(Done::Tell(count, Action::Output)),
-                Written::Ready => Ok(Done::Tell(count, Action::Frame)),
-                Written::Said => {
-                    self.said = true;
-                    Ok(Done::Tell(count, Action::Said))
-                }
-                Written::Broken(error) => Ok(Done::Stop(Stop::BadFrame(error))),
-                Written::TooMuch => Ok(Done::Stop(Stop::Limit(Limit::Output))),
-            },
+            FileKind::Output => {
+                let written = self.files.stdio.write(bytes);
+                self.told(written, count)
+            }
             FileKind::Log => {
                 self.files.stdio.write_log(bytes);
                 if self.files.stdio.is_stream() {
@@ -249,6 +321,7 @@ impl Kernel {
                 }
                 value(done)
             }
+            FileKind::Granted(_) => self.write_granted(file, bytes, at),
             FileKind::Socket(_) => self.unconnected(file, true, false),
             FileKind::Netlink(_) => self.ask_netlink(file, bytes),
             FileKind::Stream(_) => value(count),

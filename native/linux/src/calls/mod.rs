@@ -8,7 +8,9 @@ mod descriptors;
 mod epoll;
 mod events;
 mod futexes;
+mod granted;
 mod io;
+mod listing;
 mod memory;
 mod netlink;
 mod paths;
@@ -70,7 +72,9 @@ impl Kernel {
             n::ioctl => self.sys_ioctl(m, a[0], a[1], a[2]),
             n::pipe => self.sys_pipe(m, a[0], 0),
             n::pipe2 => self.sys_pipe(m, a[0], a[1]),
-            n::fsync | n::fdatasync | n::fadvise64 | n::flock => self.files.get(a[0]).and(ZERO),
+            n::fsync | n::fdatasync => self.sys_fsync(a[0]),
+            n::flock => self.sys_flock(a[0]),
+            n::fadvise64 => self.files.get(a[0]).and(ZERO),
             n::sync => ZERO,
             n::ftruncate => self.sys_ftruncate(a[0], a[1], m),
             n::truncate => self.sys_truncate(m, a[0], a[1]),

@@ -1,9 +1,10 @@
 //! Calls that take paths.
 
-use super::{Answer, Done, ZERO, value};
-use crate::bounds::LISTING;
+use super::granted::Target;
+use super::{Answer, ZERO, value};
 use crate::errno::Errno;
 use crate::fs::files::{FileKind, O_PATH};
+use crate::fs::granted::Below;
 use crate::fs::vfs::{Found, NewNode, Node, NodeKind, PATH_MAX};
 use crate::kernel::Kernel;
 use crate::machine::Machine;
@@ -21,12 +22,16 @@ impl Kernel {
     }
 
     /// The directory that a relative path starts from.
-    fn start(&self, folder: u64, path: &[u8]) -> Result<usize, Errno> {
+    fn start(&self, folder: u64, path: &[u8]) -> Result<Below, Errno> {
         if path.first() == Some(&b'/') || folder as u32 == CURRENT as u32 {
             return Ok(self.folder());
         }
         match self.files.file(self.files.get(folder)?).map(|open| &open.kind) {
-            Some(FileKind::Directory { node, .. }) => Ok(*node),
+            Some(FileKind::Directory { node, .. }) => Ok(Below {
+                node: *node,
+                path: Vec::new(),
+            }),
+            Some(FileKind::Granted(granted)) if granted.folder => Ok(granted.below.clone()),
             _ => Err(Errno::ENOTDIR),
         }
     }
@@ -36,20 +41,18 @@ impl Kernel {
         if path.is_empty() {
             return Err(Errno::ENOENT);
         }
-        self.vfs.resolve(self.start(folder, &path)?, &path, follow)
+        self.vfs.resolve_from(&self.start(folder, &path)?, &path, follow)
     }
 
-    /// The node at a path that must exist.
+    /// What is at a path that must exist.
     pub(super) fn existing(
         &self,
         m: &mut impl Machine,
         folder: u64,
         address: u64,
         flags: u64,
-    ) -> Result<usize, Errno> {
-        self.find(m, folder, address, flags & NO_FOLLOW == 0)?
-            .node
-            .ok_or(Errno::ENOENT)
+    ) -> Result<Target, Errno> {
+        Target::of(self.find(m, folder, address, flags & NO_FOLLOW == 0)?)
     }
 
     /// A path that leads to the node, for the eyes of the guest.
@@ -80,8 +83,11 @@ impl Kernel {
         let name_only = flags & u64::from(O_PATH) != 0;
         let follow = flags & NO_LINKS == 0 && flags & (CREATE | EXCLUSIVE) != CREATE | EXCLUSIVE;
         let found = self.find(m, folder, path, follow)?;
-        let now = self.clock.realtime(m.ticks());
         let umask = self.process.umask;
+        if let Some(below) = found.granted {
+            return self.open_granted(below, flags, mode as u32 & !umask);
+        }
+        let now = self.clock.realtime(m.ticks());
         let writes = flags & 3 != 0;
         if flags & UNNAMED != 0 {
             let folder = found
@@ -156,12 +162,12 @@ impl Kernel {
         {
             return self.sys_fstat(m, folder, into);
         }
-        let node = if flags & EMPTY_PATH != 0 && (path == 0 || self.path(m, path)?.is_empty()) {
-            self.folder()
+        let target = if flags & EMPTY_PATH != 0 && (path == 0 || self.path(m, path)?.is_empty()) {
+            self.current_folder()
         } else {
             self.existing(m, folder, path, flags)?
         };
-        let status = self.status_of_node(node)?;
+        let status = self.status_of(&target, flags & NO_FOLLOW == 0)?;
         self.space.write(m, into, &status.stat_bytes()).and(ZERO)
     }
 
@@ -185,17 +191,19 @@ impl Kernel {
         let name = self.path(m, path)?;
         let status = if name.is_empty() && flags & EMPTY_PATH != 0 {
             match folder as u32 == CURRENT as u32 {
-                true => self.status_of_node(self.folder())?,
+                true => self.status_of(&self.current_folder(), true)?,
                 false => self.status_of_file(self.files.get(folder)?)?,
             }
         } else {
-            self.status_of_node(self.existing(m, folder, path, flags)?)?
+            let target = self.existing(m, folder, path, flags)?;
+            self.status_of(&target, flags & NO_FOLLOW == 0)?
         };
         self.space.write(m, into, &status.statx_bytes()).and(ZERO)
     }
 
     pub(super) fn sys_statfs(&mut self, m: &mut impl Machine, path: u64, into: u64) -> Answer {
-        self.existing(m, CURRENT, path, 0)?;
+        let target = self.existing(m, CURRENT, path, 0)?;
+        self.status_of(&target, true)?;
         self.write_statfs(m, into)
     }
 
@@ -233,7 +241,10 @@ impl Kernel {
         if mode & !7 != 0 {
             return Err(Errno::EINVAL);
         }
-        let node = self.existing(m, folder, path, 0)?;
+        let node = match self.existing(m, folder, path, 0)? {
+            Target::Node(node) => node,
+            Target::Granted(below) => return self.access_granted(&below, mode),
+        };
         if mode & 2 != 0 && !self.vfs.is_writable(node) {
             return Err(Errno::EROFS);
         }
@@ -262,13 +273,13 @@ impl Kernel {
             .or(name.strip_prefix(b"/dev/fd/"))
         {
             Some(number) => self.descriptor_name(number)?,
-            None => {
-                let node = self.existing(m, folder, path, NO_FOLLOW)?;
-                match self.vfs.node(node).map(|node| &node.kind) {
+            None => match self.existing(m, folder, path, NO_FOLLOW)? {
+                Target::Granted(below) => self.host_folder(&below)?.link_target(below.host_path())?,
+                Target::Node(node) => match self.vfs.node(node).map(|node| &node.kind) {
                     Some(NodeKind::Link(target)) => target.to_vec(),
                     _ => return Err(Errno::EINVAL),
-                }
-            }
+                },
+            },
         };
         let count = target.len().min(length as u32 as usize);
         self.space.write(m, into, &target[..count])?;
@@ -283,6 +294,7 @@ impl Kernel {
         let file = self.files.get(number).map_err(|_| Errno::ENOENT)?;
         Ok(match self.files.file(file).map(|open| &open.kind) {
             Some(FileKind::Regular { node, .. } | FileKind::Directory { node, .. }) => self.name_of(*node)?,
+            Some(FileKind::Granted(granted)) => self.name_below(&granted.below)?,
             Some(FileKind::Socket(_) | FileKind::Netlink(_)) => format!("socket:[{file}]").into_bytes(),
             Some(FileKind::Stream(stream)) if stream.socket => format!("socket:[{file}]").into_bytes(),
             Some(FileKind::Device(_)) => b"/dev/null".to_vec(),
@@ -294,7 +306,10 @@ impl Kernel {
     }
 
     pub(super) fn sys_getcwd(&mut self, m: &mut impl Machine, into: u64, length: u64) -> Answer {
-        let mut path = self.vfs.path_of(self.process.folder)?;
+        let mut path = self.name_below(&Below {
+            node: self.process.folder,
+            path: self.process.below.clone(),
+        })?;
         path.push(0);
         if path.len() as u64 > length {
             return Err(Errno::ERANGE);
@@ -304,23 +319,41 @@ impl Kernel {
     }
 
     pub(super) fn sys_chdir(&mut self, m: &mut impl Machine, path: u64) -> Answer {
-        let node = self.existing(m, CURRENT, path, 0)?;
-        self.change_folder(node)
+        match self.existing(m, CURRENT, path, 0)? {
+            Target::Node(node) => self.change_folder(Below {
+                node,
+                path: Vec::new(),
+            }),
+            Target::Granted(below) => {
+                let place = self.real_place(below)?;
+                self.change_folder(place)
+            }
+        }
     }
 
     pub(super) fn sys_fchdir(&mut self, fd: u64) -> Answer {
         match self.files.file(self.files.get(fd)?).map(|open| &open.kind) {
-            Some(FileKind::Directory { node, .. }) => self.change_folder(*node),
+            Some(FileKind::Directory { node, .. }) => self.change_folder(Below {
+                node: *node,
+                path: Vec::new(),
+            }),
+            Some(FileKind::Granted(granted)) if granted.folder => {
+                let place = self.real_place(granted.below.clone())?;
+                self.change_folder(place)
+            }
             _ => Err(Errno::ENOTDIR),
         }
     }
 
-    fn change_folder(&mut self, node: usize) -> Answer {
-        if !self.vfs.is_directory(node) {
+    fn change_folder(&mut self, to: Below) -> Answer {
+        if !self.vfs.is_directory(to.node) && !self.vfs.is_granted(to.node) {
             return Err(Errno::ENOTDIR);
         }
-        self.vfs.hold(node);
-        let old = std::mem::replace(&mut self.process.folder, node);
+        self.vfs.hold(to.node);
+        let old = std::mem::replace(&mut self.process.folder, to.node);
+        if self.process.below != to.path {
+            self.process.below = to.path;
+        }
         self.vfs.release(old);
         ZERO
     }
@@ -329,6 +362,12 @@ impl Kernel {
         let found = self.find(m, folder, path, false)?;
         let now = self.clock.realtime(m.ticks());
         let mode = mode as u32 & !self.process.umask & 0o1777;
+        if let Some(below) = &found.granted {
+            return self
+                .host_folder(below)?
+                .make_folder(below.host_path(), mode)
+                .and(ZERO);
+        }
         self.vfs.create(&found, NewNode::Directory, mode, now).and(ZERO)
     }
 
@@ -344,6 +383,10 @@ impl Kernel {
             return Err(Errno::ENOENT);
         }
         let found = self.find(m, folder, path, false)?;
+        if found.granted.is_some() {
+            // Somebody else of the host's may follow it.
+            return Err(Errno::EPERM);
+        }
         let now = self.clock.realtime(m.ticks());
         self.vfs
             .create(&found, NewNode::Link(target), 0o777, now)
@@ -358,6 +401,9 @@ impl Kernel {
         let found = self.find(m, folder, path, false)?;
         if flags != 0 && name.rsplit(|&byte| byte == b'/').find(|name| !name.is_empty()) == Some(b".") {
             return Err(Errno::EINVAL);
+        }
+        if let Some(below) = &found.granted {
+            return self.remove_granted(below, flags != 0);
         }
         self.vfs.remove(&found, flags != 0).and(ZERO)
     }
@@ -374,12 +420,20 @@ impl Kernel {
         }
         let from = self.find(m, from[0], from[1], false)?;
         let to = self.find(m, to[0], to[1], false)?;
+        if from.granted.is_some() || to.granted.is_some() {
+            return self.rename_granted(&from, &to, flags == 0);
+        }
         self.vfs.rename(&from, &to, flags == 0).and(ZERO)
     }
 
     pub(super) fn sys_chmod(&mut self, m: &mut impl Machine, folder: u64, path: u64, mode: u64) -> Answer {
-        let node = self.existing(m, folder, path, 0)?;
-        self.vfs.set_mode(node, mode as u32).and(ZERO)
+        match self.existing(m, folder, path, 0)? {
+            Target::Node(node) => self.vfs.set_mode(node, mode as u32).and(ZERO),
+            Target::Granted(below) => {
+                let host = self.host_folder(&below)?;
+                host.set_mode(below.host_path(), mode as u32).and(ZERO)
+            }
+        }
     }
 
     pub(super) fn sys_fchmod(&mut self, fd: u64, mode: u64) -> Answer {
@@ -387,65 +441,8 @@ impl Kernel {
             Some(FileKind::Regular { node, .. } | FileKind::Directory { node, .. }) => {
                 self.vfs.set_mode(*node, mode as u32).and(ZERO)
             }
+            Some(FileKind::Granted(granted)) => granted.opened()?.0.set_mode(mode as u32).and(ZERO),
             _ => ZERO,
         }
-    }
-
-    pub(super) fn sys_getdents(&mut self, m: &mut impl Machine, fd: u64, into: u64, length: u64) -> Answer {
-        let file = self.files.get(fd)?;
-        let Some(FileKind::Directory { node, listed, end }) = self.files.file(file).map(|open| &open.kind)
-        else {
-            return Err(Errno::ENOTDIR);
-        };
-        let (folder, first) = (*node, *listed);
-        let Some(Node {
-            kind: NodeKind::Directory { entries, parent, .. },
-            ..
-        }) = self.vfs.node(folder)
-        else {
-            return Err(Errno::ENOENT);
-        };
-        // A listing ends where the directory ended when it began, or names that move while it goes on would never end.
-        let end = if first == 0 { entries.end() } else { *end };
-        let dots = [(0, &b"."[..], folder), (1, &b".."[..], *parent)].into_iter();
-        let mut rest = dots
-            .filter(|entry| entry.0 >= first)
-            .chain(entries.from(first))
-            .take_while(|entry| entry.0 < end)
-            .peekable();
-        let limit = length.min(LISTING) as usize;
-        let mut bytes = Vec::new();
-        let mut next = first;
-        while let Some(&(place, name, node)) = rest.peek() {
-            let size = (19 + name.len() + 1).next_multiple_of(8);
-            if bytes.len() + size > limit {
-                break;
-            }
-            rest.next();
-            next = place + 1;
-            let kind = self
-                .vfs
-                .node(node)
-                .map_or(0, |node| super::status::file_type(&node.kind) >> 12);
-            let start = bytes.len();
-            bytes.extend((node as u64 + 1).to_le_bytes());
-            bytes.extend(next.to_le_bytes());
-            bytes.extend((size as u16).to_le_bytes());
-            bytes.push(kind as u8);
-            bytes.extend(name);
-            bytes.resize(start + size, 0);
-        }
-        if bytes.is_empty() && rest.peek().is_some() {
-            return Err(Errno::EINVAL);
-        }
-        self.space.write(m, into, &bytes)?;
-        if let Some(open) = self.files.file_mut(file)
-            && let FileKind::Directory {
-                listed, end: kept, ..
-            } = &mut open.kind
-        {
-            (*listed, *kept) = (next, end);
-        }
-        Ok(Done::Value(bytes.len() as u64))
     }
 }

@@ -1,5 +1,7 @@
 //! Bytes through sockets: `send` and `recv` and their kin, pairs, `shutdown`, `sendfile`. Nothing leaves the guest but to the host.
 
+use std::borrow::Cow;
+
 use super::vectors::Part;
 use super::{Answer, Done, ZERO, value};
 use crate::errno::Errno;
@@ -131,8 +133,12 @@ impl Kernel {
         if !target.writable() || !source.readable() {
             return Err(Errno::EBADF);
         }
-        let FileKind::Regular { node, offset } = source.kind else {
-            return Err(Errno::EINVAL);
+        let (offset, length) = match &source.kind {
+            FileKind::Regular { node, offset } => (*offset, self.vfs.length(*node)?),
+            FileKind::Granted(granted) if !granted.folder => {
+                (granted.offset, granted.opened()?.0.status()?.bytes)
+            }
+            _ => return Err(Errno::EINVAL),
         };
         let FileKind::Stream(_) = target.kind else {
             // Programs copy by themselves then.
@@ -146,30 +152,33 @@ impl Kernel {
         if (start as i64) < 0 {
             return Err(Errno::EINVAL);
         }
-        let left = self
-            .vfs
-            .length(node)?
-            .saturating_sub(start)
-            .min(count.min(SENDFILE_MAX)) as usize;
+        let left = length.saturating_sub(start).min(count.min(SENDFILE_MAX)) as usize;
         let moved = match self.files.stream_takes(to, left) {
             Ok(moved) => moved,
             Err(Errno::EAGAIN) => return self.wait_or_again(to, event::OUT, nonblocking),
-            Err(Errno::EPIPE) => return self.broken_pipe(),
+            Err(Errno::EPIPE) => return self.write_end(to, false),
             Err(errno) => return Err(errno),
         };
-        let next = start.saturating_add(moved as u64);
+        let part = match self.files.file(from).map(|open| &open.kind) {
+            Some(FileKind::Regular { node, .. }) => self.vfs.part(*node, start, moved as u64)?,
+            // It may have become shorter since.
+            _ => Cow::Owned(self.host_opened(from)?.0.read(start, moved)?),
+        };
+        let moved = part.len() as u64;
+        let next = start.saturating_add(moved);
         if place != 0 {
             self.space.write_words(m, place, [next])?;
         }
-        let part = self.vfs.part(node, start, moved as u64)?;
         self.files.write_stream(to, &part);
-        if place == 0
-            && let Some(open) = self.files.file_mut(from)
-            && let FileKind::Regular { offset, .. } = &mut open.kind
-        {
-            *offset = next;
+        if place == 0 {
+            self.files.set_granted_offset(from, next);
+            if let Some(open) = self.files.file_mut(from)
+                && let FileKind::Regular { offset, .. } = &mut open.kind
+            {
+                *offset = next;
+            }
         }
-        value(moved as u64)
+        value(moved)
     }
 
     pub(super) fn sys_sendto(&mut self, m: &mut impl Machine, a: [u64; 6]) -> Answer {

@@ -1,7 +1,9 @@
 //! `struct stat` and `struct statx`.
 
+use super::granted::Target;
 use crate::errno::Errno;
 use crate::fs::files::FileKind;
+use crate::fs::granted::HostStatus;
 use crate::fs::vfs::NodeKind;
 use crate::kernel::Kernel;
 use crate::task::process::UID;
@@ -21,14 +23,49 @@ pub(super) struct Status {
 /// The type bits of `st_mode`.
 pub(super) fn file_type(kind: &NodeKind) -> u32 {
     match kind {
-        NodeKind::Directory { .. } => 0o040_000,
+        NodeKind::Directory { .. } | NodeKind::Granted(_) => 0o040_000,
         NodeKind::Host(_) | NodeKind::Memory(_) | NodeKind::Proc(_) => 0o100_000,
         NodeKind::Link(_) => 0o120_000,
         NodeKind::Device(_) => 0o020_000,
     }
 }
 
+/// As the host tells it, but for the owner: all files of a granted folder are the one user's.
+impl From<HostStatus> for Status {
+    fn from(host: HostStatus) -> Self {
+        Self {
+            inode: host.inode,
+            links: host.links,
+            mode: host.mode,
+            device: 3,
+            size: host.bytes,
+            modified: host.modified,
+            owner: UID,
+        }
+    }
+}
+
 impl Kernel {
+    /// The working directory.
+    pub(super) fn current_folder(&self) -> Target {
+        let folder = self.folder();
+        match self.vfs.is_granted(folder.node) {
+            true => Target::Granted(folder),
+            false => Target::Node(folder.node),
+        }
+    }
+
+    /// What `stat` tells of what is at a path.
+    pub(super) fn status_of(&self, target: &Target, follow: bool) -> Result<Status, Errno> {
+        match target {
+            Target::Node(node) => self.status_of_node(*node),
+            Target::Granted(below) => {
+                let host = self.host_folder(below)?;
+                Ok(host.status(below.host_path(), follow)?.into())
+            }
+        }
+    }
+
     pub(super) fn status_of_node(&self, number: usize) -> Result<Status, Errno> {
         let node = self.vfs.node(number).ok_or(Errno::ENOENT)?;
         let (size, modified, owner) = match &node.kind {
@@ -60,6 +97,12 @@ impl Kernel {
         let (mode, size) = match &open.kind {
             FileKind::Regular { node, .. } | FileKind::Directory { node, .. } => {
                 return self.status_of_node(*node);
+            }
+            FileKind::Granted(granted) => {
+                return match &granted.opened {
+                    Some(opened) => Ok(opened.0.status()?.into()),
+                    None => self.status_of(&Target::Granted(granted.below.clone()), false),
+                };
             }
             // Linux shows 0 for what it makes when it is read.
             FileKind::Text { .. } => (0o100_444, 0),

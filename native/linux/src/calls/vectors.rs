@@ -310,8 +310,7 @@ impl Kernel {
             Ok(room) => room,
             Err(Errno::EAGAIN) => return self.wait_or_again(file, event::OUT, nonblocking),
             Err(_) if before > 0 => return value(before),
-            Err(Errno::EPIPE) if quiet => return Err(Errno::EPIPE),
-            Err(Errno::EPIPE) => return self.broken_pipe(),
+            Err(Errno::EPIPE) => return self.write_end(file, quiet),
             Err(errno) => return Err(errno),
         };
         let piece = Piece::begin(m);

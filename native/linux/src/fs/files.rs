@@ -4,6 +4,9 @@
 //! (EPOLLET) is a count of what has happened to a description, compared with the count at the last report.
 
 mod audit;
+mod dialed;
+pub mod event;
+mod granted;
 mod host_ends;
 mod ready;
 mod restore;
@@ -19,37 +22,19 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::errno::Errno;
+use crate::fs::granted::GrantedFile;
 use crate::fs::stdio::Stdio;
 use crate::fs::vfs::Device;
+use crate::net::address::Address;
 use crate::net::netlink::Netlink;
 use crate::net::socket::Socket;
 use crate::state::account;
 use crate::state::tracked::{Slab, Tracked};
 
+pub use dialed::DIALED_MAX;
 pub use host_ends::{HOST_ENDS_MAX, HostEnd};
 pub use ready::Readiness;
 pub use sockets::Connected;
-
-/// `EPOLLIN`, equal to `POLLIN`, and so on.
-#[allow(missing_docs, reason = "the names are Linux's (epoll_ctl(2), poll(2))")]
-pub mod event {
-    pub const IN: u32 = 0x1;
-    pub const OUT: u32 = 0x4;
-    pub const ERR: u32 = 0x8;
-    pub const HUP: u32 = 0x10;
-    pub const NVAL: u32 = 0x20;
-    /// What poll(2) tells without being asked.
-    pub const ALWAYS: u32 = ERR | HUP | NVAL;
-    pub const RDNORM: u32 = 0x40;
-    pub const WRNORM: u32 = 0x100;
-    pub const RDHUP: u32 = 0x2000;
-    /// Of ours, not of Linux, and never told to a guest: one more connection may wait at a listening socket.
-    pub const ROOM: u32 = 1 << 27;
-    pub const EXCLUSIVE: u32 = 1 << 28;
-    pub const WAKEUP: u32 = 1 << 29;
-    pub const ONESHOT: u32 = 1 << 30;
-    pub const EDGE: u32 = 1 << 31;
-}
 
 /// `O_NONBLOCK`.
 pub const O_NONBLOCK: u32 = 0o4000;
@@ -166,6 +151,9 @@ pub enum FileKind {
         /// The file reported last: the next report starts after it.
         last: (i32, usize),
     },
+    /// A file of a granted folder. Last, as no file holds it and serde counts it on one way alone.
+    #[serde(skip)]
+    Granted(Box<GrantedFile>),
 }
 
 /// An open file description.
@@ -244,6 +232,8 @@ pub struct Files {
     serves: bool,
     /// The host's ends of its connections.
     host_ends: BTreeSet<usize>,
+    /// Those of them that the guest began, with where they lead until the host knows of it.
+    dialed: BTreeMap<usize, Option<Address>>,
     /// The guest wrote to one of them, or closed it, and the host has not looked yet.
     news: bool,
     /// The bytes behind fds 0, 1 and 2.
@@ -266,6 +256,7 @@ impl Files {
             socket_limit: 0,
             serves: false,
             host_ends: BTreeSet::new(),
+            dialed: BTreeMap::new(),
             news: false,
             stdio: Tracked::new(stdio),
         };
@@ -410,6 +401,7 @@ impl Files {
         self.held -= match &closed.kind {
             FileKind::Stream(stream) => stream.buffered,
             FileKind::Text { bytes, .. } => bytes.capacity(),
+            FileKind::Granted(granted) => granted.cost(),
             _ => 0,
         };
         match closed.kind {

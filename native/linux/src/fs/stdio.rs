@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use mayfly_wire::{FrameError, HEAD_BYTES, Kind, Limits, MESSAGE_LIMITS, Progress, progress};
+use mayfly_wire::{FrameError, HEAD_BYTES, Head, Kind, Limits, MESSAGE_LIMITS, Progress, progress};
 
 /// Most bytes of messages that wait for the host, one that is not whole included: the host takes them after each call.
 const SAID_MAX: usize = 4 << 20;
@@ -209,12 +209,47 @@ impl Stdio {
         Ok(())
     }
 
+    /// Takes whole messages of the guest, which it did not write to fd 1: [`Written::Said`], or why not.
+    pub fn say(&mut self, messages: &[u8]) -> Written {
+        if !self.messages {
+            return Written::Broken(FrameError::Kind(Kind::Message as u8));
+        }
+        if self.said.len() + messages.len() > SAID_MAX {
+            return Written::TooMuch;
+        }
+        let mut rest = messages;
+        loop {
+            let first = &rest[..rest.len().min(HEAD_BYTES)];
+            let length = match progress(first, Kind::Message, MESSAGE_LIMITS) {
+                Ok(Progress::Whole(head) | Progress::Parts(head, _)) => head.frame_bytes(),
+                Ok(Progress::Head(missing)) => return Written::Broken(FrameError::Trailing(missing)),
+                Err(error) => return Written::Broken(error),
+            };
+            let Some(behind) = rest.get(length..) else {
+                return Written::Broken(FrameError::Trailing(rest.len()));
+            };
+            if behind.is_empty() {
+                break;
+            }
+            rest = behind;
+        }
+        self.said.extend_from_slice(messages);
+        Written::Said
+    }
+
+    /// Whether messages wait for the host.
+    #[must_use]
+    pub fn has_said(&self) -> bool {
+        !self.said.is_empty()
+    }
+
     /// Takes the messages that wait, whole frames back to back.
     pub fn take_said(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.said)
     }
 
     fn write_answer(&mut self, bytes: &[u8]) -> Written {
+        let bytes = self.without_padding(bytes);
         if self.output.len() + bytes.len() > self.limits.output {
             return Written::TooMuch;
         }
@@ -233,6 +268,23 @@ impl Stdio {
                 Err(FrameError::Header(_) | FrameError::Body(_)) => Written::TooMuch,
                 Err(error) => Written::Broken(error),
             },
+        }
+    }
+
+    /// The bytes without a newline that follows the frame's end. Rust's standard output, by which Deno writes, sends what is behind
+    /// the last newline by a call of its own: with one at the end an answer is one call, whatever is in it.
+    fn without_padding<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        let (Some((b'\n', rest)), OutputMode::Framed(limits)) = (bytes.split_last(), self.mode) else {
+            return bytes;
+        };
+        let mut head = [0; HEAD_BYTES];
+        let there = self.output.iter().chain(rest).zip(&mut head);
+        if there.map(|(from, to)| *to = *from).count() < HEAD_BYTES {
+            return bytes;
+        }
+        match Head::decode(&head, Kind::Response, limits) {
+            Ok(head) if head.frame_bytes() == self.output.len() + rest.len() => rest,
+            _ => bytes,
         }
     }
 

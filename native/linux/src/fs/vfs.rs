@@ -1,5 +1,6 @@
 //! The guest's file system: a tree in memory. Host files appear where a mount named them, read-only; `/tmp` and whatever else was made
-//! writable holds bytes of this guest only. No path of the host is ever opened from here.
+//! writable holds bytes of this guest only. A folder that the host granted is one node; paths below it
+//! are the host's to resolve ([`crate::fs::granted`]). No path of the host is ever opened from here.
 
 mod audit;
 mod change;
@@ -8,15 +9,15 @@ mod folder;
 mod mounts;
 mod restore;
 mod stored;
+mod walk;
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::bounds::WALK;
-use crate::errno::Errno;
 use crate::fs::blocks::Blocks;
+use crate::fs::granted::{Below, Granted};
 use crate::fs::host_file::HostFile;
 use crate::state::account::{self, Account};
 use crate::state::tracked::Slab;
@@ -94,6 +95,8 @@ pub enum NodeKind {
     Device(Device),
     /// A file made when it is opened.
     Proc(ProcFile),
+    /// A folder of the host, written where it lies.
+    Granted(Granted),
 }
 
 /// A file, directory, link or device.
@@ -129,15 +132,8 @@ pub struct Found {
     pub node: Option<usize>,
     /// Whether the path ended in a slash: only a directory will do.
     pub slash: bool,
-}
-
-/// How far a walk along a path has come.
-#[derive(Default)]
-struct Walk {
-    /// Symbolic links that it followed.
-    links: u32,
-    /// Names that it looked up, those in links included.
-    names: u32,
+    /// Where the path leads in a folder that the host granted; then there is no name, and a node only for the folder itself.
+    pub granted: Option<Below>,
 }
 
 /// The tree.
@@ -244,7 +240,7 @@ impl Vfs {
             NodeKind::Directory { .. } => Folder::COST,
             NodeKind::Memory(blocks) => blocks.cost(),
             NodeKind::Link(target) => account::bytes(target.len()),
-            NodeKind::Host(_) | NodeKind::Device(_) | NodeKind::Proc(_) => 0,
+            NodeKind::Host(_) | NodeKind::Device(_) | NodeKind::Proc(_) | NodeKind::Granted(_) => 0,
         }
     }
 
@@ -349,126 +345,6 @@ impl Vfs {
             node.holds = node.holds.saturating_sub(1);
         }
         self.drop_unused(number);
-    }
-
-    /// Walks a path from `start`, following symbolic links; the last one only if `follow`.
-    ///
-    /// # Errors
-    /// ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG as path_resolution(7) has them; ELOOP as well when links make the path longer than
-    /// [`WALK`] names. A last name that does not exist is no error here.
-    pub fn resolve(&self, start: usize, path: &[u8], follow: bool) -> Result<Found, Errno> {
-        if path.is_empty() {
-            return Err(Errno::ENOENT);
-        }
-        self.walk(start, path, follow, &mut Walk::default())
-    }
-
-    fn walk(&self, start: usize, path: &[u8], follow: bool, walk: &mut Walk) -> Result<Found, Errno> {
-        if path.len() >= PATH_MAX {
-            return Err(Errno::ENAMETOOLONG);
-        }
-        let mut at = if path.first() == Some(&b'/') { ROOT } else { start };
-        let slash = path.last() == Some(&b'/');
-        let mut names = path
-            .split(|&byte| byte == b'/')
-            .filter(|name| !name.is_empty())
-            .peekable();
-        // Where the path leads, once its last name is known.
-        let found = |parent, name: &[u8], node| Found {
-            parent,
-            name: name.into(),
-            node,
-            slash,
-        };
-        let mut end = found(at, b"", Some(at));
-        while let Some(name) = names.next() {
-            walk.names += 1;
-            if walk.names > WALK {
-                return Err(Errno::ELOOP);
-            }
-            let last = names.peek().is_none();
-            let NodeKind::Directory { entries, parent, .. } = &self.nodes.get(at).ok_or(Errno::ENOENT)?.kind
-            else {
-                return Err(Errno::ENOTDIR);
-            };
-            if name.len() > NAME_MAX {
-                return Err(Errno::ENAMETOOLONG);
-            }
-            if name == b"." || name == b".." {
-                at = if name == b".." { *parent } else { at };
-                if last {
-                    end = found(at, b"", Some(at));
-                }
-                continue;
-            }
-            let Some(node) = entries.get(name) else {
-                return if last {
-                    Ok(found(at, name, None))
-                } else {
-                    Err(Errno::ENOENT)
-                };
-            };
-            let mut next = Some(node);
-            if let Some(Node {
-                kind: NodeKind::Link(target),
-                ..
-            }) = self.nodes.get(node)
-                && (!last || follow || slash)
-            {
-                walk.links += 1;
-                if walk.links > LINKS_MAX {
-                    return Err(Errno::ELOOP);
-                }
-                end = Found {
-                    slash,
-                    ..self.walk(at, target, true, walk)?
-                };
-                next = end.node;
-                if next.is_none() {
-                    return if last { Ok(end) } else { Err(Errno::ENOENT) };
-                }
-            } else if last {
-                end = found(at, name, next);
-            }
-            at = next.unwrap_or(at);
-        }
-        if slash && !self.is_directory(at) {
-            return Err(Errno::ENOTDIR);
-        }
-        Ok(end)
-    }
-
-    /// The absolute path of a node.
-    ///
-    /// # Errors
-    /// ENOENT when it has no name, ENAMETOOLONG when the path is longer than one may be.
-    pub fn path_of(&self, number: usize) -> Result<Vec<u8>, Errno> {
-        let (mut names, mut length): (Vec<&[u8]>, _) = (Vec::new(), 0);
-        let mut at = number;
-        while at != ROOT {
-            let node = self.nodes.get(at).ok_or(Errno::ENOENT)?;
-            let (folder, place) = node.entry.ok_or(Errno::ENOENT)?;
-            let above = self.nodes.get(folder).ok_or(Errno::ENOENT)?;
-            let NodeKind::Directory { entries, .. } = &above.kind else {
-                return Err(Errno::ENOENT);
-            };
-            let name = entries.name_at(place).ok_or(Errno::ENOENT)?;
-            length += name.len() + 1;
-            if length >= PATH_MAX {
-                return Err(Errno::ENAMETOOLONG);
-            }
-            names.push(name);
-            at = folder;
-        }
-        if names.is_empty() {
-            return Ok(b"/".to_vec());
-        }
-        let mut path = Vec::with_capacity(length);
-        for name in names.iter().rev() {
-            path.push(b'/');
-            path.extend_from_slice(name);
-        }
-        Ok(path)
     }
 }
 

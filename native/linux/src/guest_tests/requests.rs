@@ -4,6 +4,7 @@ use mayfly_wire::{Head, Kind};
 
 use super::*;
 use crate::action::Stop;
+use crate::fs::stdio::{Stdio, StdioLimits, Written};
 use crate::kernel::{Request, Snapshot};
 use crate::machine::Registers;
 
@@ -67,6 +68,60 @@ fn a_request_is_read_answered_and_forgotten() {
         guest.machine.clone_from(&machine);
         assert_eq!(guest.kernel.differences(&snapshot), [""; 0]);
     }
+}
+
+/// A newline behind an answer is no part of it, in the same call or in one of its own, and no output over the limit. More is refused.
+#[test]
+fn a_newline_may_follow_an_answer() {
+    let (mut guest, snapshot, machine) = idle_guest();
+    let body = b"a\nb\n";
+    let head = Head {
+        kind: Kind::Response,
+        header_bytes: 0,
+        body_bytes: body.len() as u32,
+    };
+    let frame = [&head.encode()[..], body].concat();
+    for (parts, wanted) in [
+        (vec![frame.len() + 1], true),
+        (vec![frame.len()], true),
+        (vec![3, frame.len() + 1], true),
+        (vec![16, frame.len() - 1, frame.len() + 1], true),
+        (vec![frame.len() + 2], false),
+    ] {
+        let mut ask = || {
+            guest
+                .kernel
+                .begin_request(&mut guest.machine, request(b"request"))
+        };
+        assert_eq!(ask(), Action::Resume);
+        let text = [&frame[..], b"\n\n"].concat();
+        guest.put(guest.scratch, &text);
+        let mut from = 0;
+        for end in &parts {
+            let call = [1, guest.scratch + from as u64, (end - from) as u64, 0, 0, 0];
+            match (*end == *parts.last().unwrap(), wanted) {
+                (true, true) => assert_eq!(guest.act(number::write, call), Action::Frame, "{parts:?}"),
+                (true, false) => assert!(
+                    matches!(guest.act(number::write, call), Action::Stop(Stop::BadFrame(_))),
+                    "{parts:?}"
+                ),
+                (false, _) => assert_eq!(guest.call(number::write, call), (end - from) as i64),
+            }
+            from = *end;
+        }
+        if wanted {
+            assert_eq!(guest.kernel.take_output(), frame, "{parts:?}");
+        }
+        guest.kernel.restore(&snapshot);
+        guest.machine.clone_from(&machine);
+    }
+    let limits = StdioLimits {
+        output: frame.len(),
+        log: 0,
+    };
+    let mut full = Stdio::new(OutputMode::Framed(mayfly_wire::Limits::default()), limits);
+    assert_eq!(full.write(&[&frame[..], b"\n"].concat()), Written::Ready);
+    assert_eq!(full.take_output(), frame);
 }
 
 #[test]
@@ -209,4 +264,107 @@ fn a_trapped_read_of_the_counter_is_answered_where_clocks_are_coarse() {
         assert_eq!((after.rax, after.rdx, after.rip), (0, 8, rip + length));
         assert_eq!(after.rcx, if length == 3 { 0 } else { 7 });
     }
+}
+
+/// A message of exchange 1.
+fn message(body: &[u8]) -> Vec<u8> {
+    let head = Head {
+        kind: Kind::Message,
+        header_bytes: 4,
+        body_bytes: body.len() as u32,
+    };
+    [&head.encode()[..], &[1, 0, 0, 0], body].concat()
+}
+
+/// What a guest reads into that says messages by its read.
+fn outbox(messages: &[u8]) -> Vec<u8> {
+    let head = Head {
+        kind: Kind::Outbox,
+        header_bytes: 0,
+        body_bytes: messages.len() as u32,
+    };
+    [&head.encode()[..], messages].concat()
+}
+
+/// A guest that has a request which may say something.
+fn talking_guest(messages: bool) -> Guest {
+    let (mut guest, _, _) = idle_guest();
+    let begun = guest.kernel.begin_request(
+        &mut guest.machine,
+        Request {
+            messages,
+            ..request(b"request")
+        },
+    );
+    assert_eq!(begun, Action::Resume);
+    guest
+}
+
+fn read_outbox(guest: &mut Guest, bytes: &[u8]) -> Action {
+    guest.put(guest.scratch, bytes);
+    guest.act(number::read, [0, guest.scratch, 1000, 0, 0, 0])
+}
+
+#[test]
+fn a_read_says_the_messages_in_its_buffer_once_and_waits() {
+    let mut guest = talking_guest(true);
+    let said = [message(b"one"), message(b"another")].concat();
+    assert_eq!(
+        read_outbox(&mut guest, &outbox(&said)),
+        Action::Idle { wait: None }
+    );
+    assert!(guest.kernel.has_said());
+    assert_eq!(guest.kernel.take_said(), said);
+    guest.kernel.push_input(b"answer".to_vec());
+    assert_eq!(guest.kernel.run(&mut guest.machine), Action::Resume);
+    assert_eq!((guest.result(), guest.get(guest.scratch)), (6, *b"answer"));
+    assert!(!guest.kernel.has_said(), "it is said a second time");
+    // What is left of it in the buffer is no outbox any more.
+    let again = guest.act(number::read, [0, guest.scratch, 1000, 0, 0, 0]);
+    assert_eq!(again, Action::Idle { wait: None });
+    assert!(!guest.kernel.has_said());
+}
+
+#[test]
+fn a_read_that_need_not_wait_tells_what_it_says() {
+    let mut guest = talking_guest(true);
+    guest.kernel.push_input(b"early".to_vec());
+    assert_eq!(read_outbox(&mut guest, &outbox(&message(b"one"))), Action::Said);
+    assert_eq!((guest.result(), guest.get(guest.scratch)), (5, *b"early"));
+    assert_eq!(guest.kernel.take_said(), message(b"one"));
+}
+
+#[test]
+fn an_outbox_of_anything_but_whole_messages_ends_the_request() {
+    let whole = message(b"one");
+    let answer = Head {
+        kind: Kind::Response,
+        header_bytes: 0,
+        body_bytes: 0,
+    };
+    for body in [
+        &whole[..whole.len() - 1],
+        &whole[..7],
+        &[][..],
+        &answer.encode()[..],
+    ] {
+        let action = read_outbox(&mut talking_guest(true), &outbox(body));
+        assert!(
+            matches!(action, Action::Stop(Stop::BadFrame(_))),
+            "{body:?}: {action:?}"
+        );
+    }
+    let mut guest = talking_guest(false);
+    let action = read_outbox(&mut guest, &outbox(&whole));
+    assert_eq!(
+        action,
+        Action::Stop(Stop::BadFrame(mayfly_wire::FrameError::Kind(3)))
+    );
+    assert!(!guest.kernel.has_said());
+    // One that would not fit into the buffer is none: it is overwritten by what is read.
+    let mut guest = talking_guest(true);
+    let mut long = outbox(&whole);
+    long[12..16].copy_from_slice(&985_u32.to_le_bytes());
+    assert_eq!(read_outbox(&mut guest, &long), Action::Idle { wait: None });
+    assert!(!guest.kernel.has_said());
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::errno::Errno;
+use crate::fs::granted::Below;
 use crate::fs::host_file::HostFile;
 use crate::fs::vfs::ROOT;
 use crate::image::elf::{self, ElfError, Program};
@@ -76,7 +77,7 @@ impl Kernel {
         let file = |errno| ExecError::File(path.to_owned(), errno);
         let found = self
             .vfs
-            .resolve(self.process.folder, path.as_bytes(), true)
+            .resolve_from(&self.folder(), path.as_bytes(), true)
             .map_err(file)?;
         let node = found.node.ok_or(file(Errno::ENOENT))?;
         Ok((self.vfs.mappable(node).map_err(file)?, node))
@@ -325,12 +326,17 @@ impl Kernel {
         Ok(pointer)
     }
 
-    /// The node of the working directory, or the root when it is gone.
-    pub(crate) fn folder(&self) -> usize {
-        if self.vfs.is_directory(self.process.folder) {
-            self.process.folder
+    /// The working directory, or the root when it is gone.
+    pub(crate) fn folder(&self) -> Below {
+        let node = self.process.folder;
+        if self.vfs.is_directory(node) || self.vfs.is_granted(node) {
+            let path = self.process.below.clone();
+            Below { node, path }
         } else {
-            ROOT
+            Below {
+                node: ROOT,
+                path: Vec::new(),
+            }
         }
     }
 }

@@ -134,7 +134,8 @@ impl Kernel {
             waiting,
             last_fault,
             denials,
-            // Counts for the host, which a reset leaves.
+            // The host's, and counts for it, which a reset leaves.
+            permits: _,
             most_held: _,
             statistics: _,
         } = self;

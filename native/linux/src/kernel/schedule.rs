@@ -290,7 +290,7 @@ impl Kernel {
                 });
         match wait {
             // What it wrote may be all that the host waits for.
-            _ if self.files.has_news() => Some(Action::Idle { wait }),
+            _ if self.files.has_news() || self.files.stdio.has_said() => Some(Action::Idle { wait }),
             Some(wait) if self.jump_when_idle && !self.waits_for_host(for_input) => {
                 self.clock.jump(wait);
                 self.write_clock_page(m);

@@ -1,11 +1,14 @@
 //! The host as a client: connections that it makes to what the guest listens on.
 
+use std::sync::Arc;
+
 use super::Kernel;
 use crate::action::Action;
 use crate::errno::Errno;
 use crate::fs::files::HostEnd;
 use crate::machine::Machine;
 use crate::net::address::Address;
+use crate::net::permits::Permits;
 
 impl Kernel {
     /// From now on a guest that waits for connections waits for the host: [`Action::Idle`].
@@ -35,7 +38,44 @@ impl Kernel {
 
     /// Takes what the guest wrote to a connection.
     pub fn host_receive(&mut self, end: HostEnd) -> Vec<u8> {
-        self.files.host_receive(end)
+        self.files.host_receive(end, usize::MAX)
+    }
+
+    /// Takes up to so many bytes that the guest wrote to a connection.
+    pub fn host_receive_some(&mut self, end: HostEnd, most: usize) -> Vec<u8> {
+        self.files.host_receive(end, most)
+    }
+
+    /// Whether bytes that the guest wrote to a connection wait for the host.
+    #[must_use]
+    pub fn host_has_bytes(&self, end: HostEnd) -> bool {
+        self.files.host_has_bytes(end)
+    }
+
+    /// Whether the guest has closed its end of a connection.
+    #[must_use]
+    pub fn host_is_left(&self, end: HostEnd) -> bool {
+        self.files.host_is_left(end)
+    }
+
+    /// From now on, whoever lets the guest connect to the outside, if anybody: whoever does takes what it dials.
+    pub fn set_permits(&mut self, permits: Option<Arc<dyn Permits>>) {
+        self.permits = permits;
+    }
+
+    /// The connections to the outside that the guest began since they were taken, and where to: the host is to make them.
+    pub fn take_dialed(&mut self) -> Vec<(HostEnd, Address)> {
+        self.files.take_dialed()
+    }
+
+    /// The host has made a connection that the guest began.
+    pub fn host_establish(&mut self, end: HostEnd) {
+        self.files.host_establish(end);
+    }
+
+    /// A connection that the guest began cannot be made, or has broken: the guest is told, and the host's end is closed.
+    pub fn host_fail(&mut self, end: HostEnd, why: Errno) {
+        self.files.host_fail(end, why);
     }
 
     /// Whether the guest will write no more to a connection.

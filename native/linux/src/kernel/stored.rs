@@ -12,9 +12,10 @@ use super::{Config, Kernel, Snapshot};
 use crate::clock::{Clock, ClockBase};
 use crate::fs::blocks::Blocks;
 use crate::fs::files::Files;
+use crate::fs::granted::HostFolder;
 use crate::fs::host_file::HostFile;
 use crate::fs::stdio::{OutputMode, StdioLimits};
-use crate::fs::vfs::Vfs;
+use crate::fs::vfs::{PATH_MAX, Vfs};
 use crate::limits::Limits;
 use crate::machine::{PAGE, Protection, USER_END, USER_START};
 use crate::mem::space::{AddressSpace, SpaceLimits};
@@ -92,12 +93,16 @@ impl Snapshot {
             waiting: _,
             last_fault,
             denials: _,
+            permits: _,
             most_held: _,
             statistics: _,
         } = self.0.clone();
         ensure(!in_flight, || "a request is under way".into())?;
         ensure(files.count_host_ends() == 0, || {
             "a connection of the host's is open".into()
+        })?;
+        ensure(files.count_granted() == 0, || {
+            "a file is open in a folder that may be written".into()
         })?;
         let busy = threads.iter().find(|(_, thread)| thread.is_within_call());
         if let Some((_, thread)) = busy {
@@ -163,6 +168,14 @@ impl Snapshot {
         kernel.audit()?;
         kernel.audit_stored()?;
         Ok(kernel.snapshot())
+    }
+
+    /// Gives the granted folders of a state that was read what the host offers for them, by their paths.
+    ///
+    /// # Errors
+    /// The path of a folder for which there is nothing.
+    pub fn grant(&mut self, offered: &dyn Fn(&str) -> Option<Arc<dyn HostFolder>>) -> Result<(), String> {
+        self.0.vfs.grant(offered)
     }
 
     /// Checks the pages that a machine has for this state (address, what ring 3 may do, whether it is a file's), lowest first: each is of a
@@ -289,9 +302,9 @@ impl Kernel {
         self.vfs.audit_stored()?;
         self.files.audit_nodes(|node| self.vfs.is_directory(node))?;
         let process = &self.process;
-        ensure(self.vfs.is_directory(process.folder), || {
-            "the working directory is none".into()
-        })?;
+        let is_folder = self.vfs.is_directory(process.folder)
+            || self.vfs.is_granted(process.folder) && process.below.len() < PATH_MAX;
+        ensure(is_folder, || "the working directory is none".into())?;
         ensure(process.dispositions.len() == SIGNALS as usize, || {
             format!("{} dispositions of signals", process.dispositions.len())
         })?;

@@ -29,6 +29,8 @@ pub struct Socket {
     pub error: Option<Errno>,
     /// It was connected by a call that did not wait and has not been told yet.
     pub untold: bool,
+    /// The host connects it to the outside, and has not yet.
+    pub connecting: bool,
 }
 
 /// The connections that wait at a listening socket.
@@ -56,6 +58,7 @@ impl Socket {
             listening: None,
             error: None,
             untold: false,
+            connecting: false,
         }
     }
 

@@ -20,6 +20,8 @@ pub struct Process {
     pub auxiliary: Vec<u8>,
     /// Node of the working directory, which the process holds.
     pub folder: usize,
+    /// The path of the working directory below that node, if that is a granted folder.
+    pub below: Vec<u8>,
     /// `umask`.
     pub umask: u32,
     /// What each signal does, by number less 1.

@@ -1,24 +1,18 @@
 //! A worker that crashes costs its machines and the job in hand, and nothing else.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mayfly_vmm::{Error, Host, thread_cpu_ns};
 use mayfly_wire::{HEAD_BYTES, Head, Kind};
 
-use super::FILE_READ;
+use super::{FILE_READ, alone};
 use crate::program::instance::Instance;
 use crate::sched::Scheduling;
 use crate::sched::slice::TimeSlice;
 use crate::{
     Channel, Completion, Job, Limits, MachineState, Mount, Outcome, Pool, Program, Reset, Spec, WarmupRequest,
 };
-
-/// These tests count what the process has: one at a time.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 const TEXT: u64 = 0x40_0000;
 const DATA: u64 = 0x50_0000;
@@ -80,7 +74,7 @@ fn writer(answer: &[u8]) -> Vec<u8> {
     elf
 }
 
-fn host() -> Option<Arc<Host>> {
+pub(super) fn host() -> Option<Arc<Host>> {
     match Host::open() {
         Ok(host) => Some(Arc::new(host)),
         Err(Error::Unavailable(u)) => {

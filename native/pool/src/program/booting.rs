@@ -90,7 +90,13 @@ impl Program {
         let output = framed(&load.limits);
         kernel.adopt(guest_limits(output, &load.limits), output);
         let mut lent = base.lent.clone();
-        mount_all(&load.mounts, guest.vm(), kernel.vfs_mut(), &mut lent)?;
+        mount_all(
+            &load.mounts,
+            &load.limits,
+            guest.vm(),
+            kernel.vfs_mut(),
+            &mut lent,
+        )?;
         let mut running = Running {
             lent,
             ..Running::new(guest, kernel)
@@ -220,6 +226,7 @@ impl Booting {
             clock: self.clock,
             sample: None,
             service: None,
+            outside: None,
             cpu_ns: limits.cpu_ns,
             report,
         })
@@ -243,6 +250,12 @@ impl Booting {
         loop {
             let event = self.running.run(action, &mut self.alarm, deadlines)?;
             let what = match event {
+                // It says something and waits, by one call.
+                Event::Action(Action::Idle { .. }) if self.running.kernel.has_said() => {
+                    self.running.refuse_messages();
+                    action = self.running.kernel.run(&mut self.running.guest);
+                    continue;
+                }
                 Event::Action(Action::Idle { .. }) => return Ok(answer),
                 Event::Action(Action::Frame) => {
                     answer = Some(self.running.kernel.take_output());

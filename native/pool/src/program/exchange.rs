@@ -19,7 +19,7 @@ use crate::program::running::Running;
 use crate::program::serve::{Service, Watch};
 use crate::program::to_request;
 use crate::wait::deadlines::Deadlines;
-use crate::wait::event::Event;
+use crate::wait::event::{Event, Pause};
 
 /// Bytes of an answer that are collected before the host hears of them.
 const PIECE: usize = 64 << 10;
@@ -32,6 +32,8 @@ pub(crate) struct Talk<'a> {
     pub channel: &'a Channel,
     /// Called when the host is to look at the channel.
     pub tell: &'a dyn Fn(),
+    /// Whether something else waits for the worker, which has run this for its time.
+    pub is_wanted: &'a dyn Fn(Pause) -> bool,
 }
 
 /// A request under way.
@@ -48,6 +50,8 @@ pub(crate) struct Exchange {
     /// What of the answer the host has not been given.
     answer: Vec<u8>,
     answered: usize,
+    /// Waits take real time: somebody follows the answer as it comes, or the program waits for the outside.
+    paced: bool,
     /// The program is let run by its scheduler, not by going on where it was.
     scheduled: bool,
 }
@@ -110,6 +114,7 @@ impl Exchange {
             end_told: false,
             answer: Vec::new(),
             answered: 0,
+            paced: false,
             scheduled: true,
         };
         exchange.send(running);
@@ -190,6 +195,8 @@ impl Exchange {
                 Event::Slice => Action::Resume,
             };
             let bytes = running.kernel.host_receive(self.end);
+            // Before the end of the request is seen: what it wrote there goes out.
+            let has_news = talk.is_some() && running.sync_outside();
             self.answered += bytes.len();
             if self.answered > service.answer_bytes {
                 return Ok(Step::End(Outcome::OutputOver));
@@ -206,7 +213,8 @@ impl Exchange {
             if talk.is_some_and(|talk| talk.channel.is_called_off()) {
                 return Ok(Step::End(Outcome::CalledOff));
             }
-            if talk.is_some() && self.is_answered() {
+            self.paced |= talk.is_some() && (self.is_answered() || running.hears_outside());
+            if self.paced {
                 running.kernel.pace();
             }
             let wait = match wanted {
@@ -226,6 +234,7 @@ impl Exchange {
             {
                 self.flush(talk);
                 if talk.channel.is_full() {
+                    running.set_deaf(true);
                     return Ok(Step::Waits {
                         wait: None,
                         deaf: true,
@@ -234,7 +243,7 @@ impl Exchange {
             }
             action = match wait {
                 None => Action::Resume,
-                Some(wait) => match self.idle(running, wait, !bytes.is_empty(), talk) {
+                Some(wait) => match self.idle(running, wait, !bytes.is_empty() || has_news, talk) {
                     Ok(action) => action,
                     Err(step) => return Ok(step),
                 },
@@ -242,7 +251,7 @@ impl Exchange {
         }
     }
 
-    /// What a program does next that waits; it may have answered something before.
+    /// What a program does next that waits; it may have answered something before, or been told something by the outside.
     fn idle(
         &mut self,
         running: &mut Running,
@@ -255,6 +264,14 @@ impl Exchange {
             && !had
             && !self.whole
         {
+            // Whoever sends without a pause would keep the worker to the end of the body. It goes on in its flow's turn.
+            if (talk.is_wanted)(Pause::Wait) {
+                self.flush(talk);
+                return Err(Step::Waits {
+                    wait: Some(0),
+                    deaf: false,
+                });
+            }
             let taken = talk.channel.take_bytes();
             (self.left, self.whole) = (taken.bytes, taken.whole);
             if taken.tell {
@@ -262,7 +279,7 @@ impl Exchange {
             }
         }
         let sent = self.send(running);
-        let paced = talk.is_some() && self.is_answered();
+        let paced = self.paced;
         if !paced {
             running.kernel.set_in_flight(self.has_all());
         }
@@ -275,7 +292,7 @@ impl Exchange {
             return Ok(running.kernel.run(&mut running.guest));
         }
         match (wait, talk) {
-            (None, _) if self.whole => Err(Step::End(Outcome::Stuck)),
+            (None, _) if self.whole && !running.hears_outside() => Err(Step::End(Outcome::Stuck)),
             (Some(wait), _) if paced && wait < BRIEF_NS => Ok(running.kernel.pass(&mut running.guest, wait)),
             (wait, Some(talk)) if paced || !self.whole => {
                 self.flush(talk);

@@ -18,7 +18,7 @@ use crate::program::serve::{Settled, settle};
 use crate::program::{Program, begin_request};
 use crate::sched::scheduler;
 use crate::wait::deadlines::Deadlines;
-use crate::wait::event::Event;
+use crate::wait::event::{Event, Pause};
 
 /// Bytes of kernel state in a request behind which the allocator is to give back what it keeps of them: it would keep most, for the
 /// next that asks.
@@ -86,7 +86,7 @@ pub(crate) struct Asks<'a> {
     /// A channel that opens late opens now: false where there is no place for one more.
     pub open: &'a dyn Fn() -> bool,
     /// Whether others wait for the worker.
-    pub is_wanted: &'a dyn Fn() -> bool,
+    pub is_wanted: &'a dyn Fn(Pause) -> bool,
 }
 
 /// A request that ran: its machine is as it left it.
@@ -133,6 +133,8 @@ impl Instance {
     ) -> mayfly_vmm::Result<Outcome> {
         let deadlines = Deadlines::with_cpu(deadline, self.program.cpu_ns);
         if let Some(service) = &self.program.service {
+            // Nobody would see it wait for the outside.
+            self.running.kernel.set_permits(None);
             let clock = self.program.clock;
             return exchange(&mut self.running, service, clock, frame, alarm, deadlines);
         }
@@ -185,6 +187,7 @@ impl Instance {
             let talk = Talk {
                 channel,
                 tell: asks.tell,
+                is_wanted: asks.is_wanted,
             };
             let reached = self.connect(frame, alarm, talk, &mut course);
             return (course, reached);
@@ -230,15 +233,7 @@ impl Instance {
             return Reached::End(Ok(Outcome::Timeout));
         }
         if let Some(exchange) = self.exchange.take() {
-            let Some(channel) = self.running.channel.clone() else {
-                return Reached::End(Ok(Outcome::Failed("the request has no channel".into())));
-            };
-            let talk = Talk {
-                channel: &channel,
-                tell: asks.tell,
-            };
-            let action = exchange.resume(&mut self.running);
-            return self.converse(exchange, action, alarm, talk, course);
+            return self.go_on_serving(exchange, alarm, course, asks, now);
         }
         self.running.hear();
         let action = self.running.kernel.run(&mut self.running.guest);
@@ -260,7 +255,7 @@ impl Instance {
             let is_shut = course.said == 0 && channel.is_some_and(|channel| channel.is_late());
             let wait = match event {
                 Ok(Event::Slice) => {
-                    if (asks.is_wanted)() {
+                    if (asks.is_wanted)(Pause::Slice) {
                         (course.gives_way, course.stopped_at) = (true, monotonic_ns());
                         break Reached::GivesWay;
                     }
@@ -284,7 +279,8 @@ impl Instance {
                 Ok(Event::Action(Action::Wait { wait })) => Some(wait),
                 event => break Reached::End(self.end(event)),
             };
-            if self.running.hear() {
+            // Whoever is told something all the time would keep the worker: what was said is still there in its next turn.
+            if !(asks.is_wanted)(Pause::Wait) && self.running.hear() {
                 action = self.running.kernel.run(&mut self.running.guest);
                 continue;
             }
@@ -357,6 +353,9 @@ impl Instance {
 
     /// Puts machine and kernel back to the snapshot.
     pub fn reset(&mut self) -> mayfly_vmm::Result<ResetReport> {
+        if let Some(outgoing) = &mut self.running.outgoing {
+            outgoing.close();
+        }
         let held = self.running.kernel.take_most_held();
         self.running.kernel.restore(&self.program.kernel);
         if held.saturating_sub(self.running.kernel.held()) > TRIMMED {
@@ -379,11 +378,11 @@ impl Instance {
         loop {
             match self.running.run(Action::Resume, alarm, Deadlines::at(deadline)) {
                 // What comes behind the answer is heard by nobody.
-                Ok(Event::Action(Action::Said)) => {
-                    drop(self.running.kernel.take_said());
-                    self.running.kernel.forget_said();
+                Ok(Event::Action(Action::Said)) => self.drop_said(),
+                Ok(Event::Action(Action::Idle { .. })) => {
+                    self.drop_said();
+                    return Ok(true);
                 }
-                Ok(Event::Action(Action::Idle { .. })) => return Ok(true),
                 Ok(_) => return Ok(false),
                 Err(e) => match e.survival() {
                     Survival::Continue | Survival::Reset => return Ok(false),
@@ -391,6 +390,11 @@ impl Instance {
                 },
             }
         }
+    }
+
+    fn drop_said(&mut self) {
+        drop(self.running.kernel.take_said());
+        self.running.kernel.forget_said();
     }
 
     /// After a reset: compares every byte and all state with the snapshot. Slow.

@@ -13,6 +13,7 @@ use mayfly_wire::{EXCHANGE_BYTES, Head, Kind};
 
 use crate::channel::Channel;
 use crate::clock::{ClockSource, fresh_seed};
+use crate::outside::Outgoing;
 use crate::program::guest::Guest;
 use crate::sched::scheduler;
 use crate::sched::slice::TimeSlice;
@@ -51,6 +52,8 @@ pub struct Running {
     pub(crate) hears: bool,
     /// Messages of the host that it was given.
     pub(crate) heard: u64,
+    /// Its connections to the outside, if it may have any.
+    pub(crate) outgoing: Option<Outgoing>,
     /// The host's files that a program has which boots.
     pub(crate) lent: Vec<Lent>,
 }
@@ -82,12 +85,21 @@ impl Running {
         }
         let mut guest = Guest::new(vm);
         let mut lent = Vec::new();
-        mount_all(&spec.mounts, guest.vm(), kernel.vfs_mut(), &mut lent)?;
         if let Some(path) = &spec.writable {
             kernel.vfs_mut().mount_writable(path);
         }
+        mount_all(
+            &spec.mounts,
+            &spec.limits,
+            guest.vm(),
+            kernel.vfs_mut(),
+            &mut lent,
+        )?;
         if !spec.folder.is_empty() {
-            kernel.vfs_mut().mount_directory(&spec.folder);
+            // One that lies in a granted folder is there, or is not.
+            if !kernel.vfs_mut().is_in_granted(&spec.folder) {
+                kernel.vfs_mut().mount_directory(&spec.folder);
+            }
             let ended = |e| BootError::Ended {
                 what: format!("has no working directory: {e:?}"),
                 log: String::new(),
@@ -125,6 +137,7 @@ impl Running {
             channel: None,
             hears: true,
             heard: 0,
+            outgoing: None,
             lent: Vec::new(),
         }
     }
@@ -137,6 +150,12 @@ impl Running {
         deadlines: Deadlines,
     ) -> mayfly_vmm::Result<Event> {
         let mut action = action;
+        if action != Action::Resume {
+            return match self.guest.take_error() {
+                Some(error) => Err(error),
+                None => Ok(Event::Action(action)),
+            };
+        }
         // It also stops a program that keeps calling: the machine looks at the alarm before it enters.
         alarm.set(Some(match self.slice.is_long() {
             true => deadlines.next_check(),
@@ -206,6 +225,26 @@ impl Running {
         self.heard += u64::from(count);
         self.kernel.push_input(messages);
         true
+    }
+
+    /// Moves what there is between the program and the outside; true when there is something new for the program.
+    pub(crate) fn sync_outside(&mut self) -> bool {
+        match &mut self.outgoing {
+            Some(outgoing) => outgoing.sync(&mut self.kernel),
+            None => false,
+        }
+    }
+
+    /// Whether what comes from the outside does not matter to the program now.
+    pub(crate) fn set_deaf(&self, deaf: bool) {
+        if let Some(outgoing) = &self.outgoing {
+            outgoing.bell().set_deaf(deaf);
+        }
+    }
+
+    /// Whether something may come from the outside.
+    pub(crate) fn hears_outside(&self) -> bool {
+        self.outgoing.as_ref().is_some_and(Outgoing::is_live)
     }
 
     /// Drops what the program said, and tells it that nobody hears it.

@@ -22,6 +22,9 @@ const SETTLED_NS: u64 = 50_000_000;
 /// Time of the program's own that is passed for that at most.
 const PASSED_MAX_NS: u64 = 2_000_000_000;
 
+/// News of the outside that it is told on the way at most: the next request hears of the rest.
+const TOLD_MAX: u32 = 64;
+
 /// How the end of an answer is known.
 pub trait Protocol: Debug + Send + Sync {
     /// Begins to watch for the end of the answer to a request.
@@ -79,12 +82,14 @@ pub(crate) fn settle(
     alarm: &mut Alarm,
     deadlines: Deadlines,
 ) -> mayfly_vmm::Result<Settled> {
-    let (mut action, mut passed) = (action, 0);
+    let (mut action, mut passed, mut told) = (action, 0, 0);
     loop {
         let event = match deadlines.passed() {
             Some(event) => event,
             None => running.run(action, alarm, deadlines)?,
         };
+        let has_news = running.sync_outside() && told < TOLD_MAX;
+        told += u32::from(has_news);
         let wanted = match event {
             Event::Deadline => return Ok(Settled::Not("took too long".into())),
             Event::CpuDeadline => return Ok(Settled::Not("worked too long".into())),
@@ -97,6 +102,9 @@ pub(crate) fn settle(
             Action::Output => {
                 running.kernel.log_output();
                 Action::Resume
+            }
+            Action::Idle { .. } | Action::Wait { .. } | Action::Deadlock if has_news => {
+                running.kernel.run(&mut running.guest)
             }
             Action::Idle { wait } => {
                 let soon = wait.filter(|&wait| wait < SETTLED_NS && passed < PASSED_MAX_NS);

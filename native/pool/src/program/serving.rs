@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use mayfly_linux::action::Action;
 use mayfly_linux::fs::stdio::OutputMode;
+use mayfly_linux::net::permits::Permits;
 use mayfly_vmm::{Host, HostResources, monotonic_ns};
 
 use crate::clock::ClockSource;
 use crate::confined::{ResourceLists, on_vm_thread};
 use crate::outcome::Outcome;
+use crate::outside::{Outside, Permitted};
 use crate::program::booting::Booting;
 use crate::program::exchange::exchange;
 use crate::program::running::Running;
@@ -29,6 +31,8 @@ pub struct Serving {
     pub timeout_ns: u64,
     /// Time that a request may take whose answer is followed as it comes, or whose body is.
     pub stream_ns: u64,
+    /// Who makes its connections to the outside, if anybody: before the snapshot there are none.
+    pub outside: Option<Arc<dyn Outside>>,
 }
 
 impl Program {
@@ -51,6 +55,14 @@ fn boot_here(
     let mut running = Running::start(host, spec, OutputMode::Stream, true)?;
     running.kernel.serve_host();
     running.kernel.end_input();
+    let refusing = |outside: &Arc<dyn Outside>| -> Arc<dyn Permits> {
+        Arc::new(Permitted {
+            outside: outside.clone(),
+            booted: false,
+        })
+    };
+    let permits = serving.outside.as_ref().map(refusing);
+    running.kernel.set_permits(permits);
     let listed = resources.list(HostResources::of_machine(running.guest.vm()));
     let clock = ClockSource::new(host, spec.clock_grain_ns)?;
     let mut booting = Booting::new(running, clock, &spec.limits, begin)?;
@@ -81,6 +93,7 @@ fn boot_here(
     let mut program = booting.take_snapshot(listed, &spec.limits, 0, report)?;
     program.sample = serving.warmup.last().cloned();
     program.service = Some(service);
+    program.outside.clone_from(&serving.outside);
     Ok(program)
 }
 

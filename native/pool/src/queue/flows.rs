@@ -9,9 +9,13 @@
 //! - A flow whose requests are slow may not hold every worker while others are about: one that held them all for a time `t` does
 //!   not do so again for [`FORGET`] `t`, so at most one moment in that many is lost to others, and their 99th percentile does not
 //!   see it. A flow that is alone, or whose requests are brief, may hold them all.
-//! - Flows whose requests are [`LONG`] leave a worker to the others together, however many they are.
+//! - Flows whose requests are [`LONG`] leave a worker to the others together, however many they are. They take turns on the workers that
+//!   they have, also one that has begun on another worker than the one that runs.
 //! - A request that has had a worker for [`BRIEF`] gives way when another flow waits for that worker, and goes on in its flow's turn: so
 //!   nobody waits for the end of another's request. [`GAVE_WAY_MAX`] of a worker may have given way at once; over it they run to their end.
+//! - Within a flow, requests that began go before those that wait. One that has waited for the host, so that it has a machine beside
+//!   those of the flow's jobs, and has run for [`HEAVY`] in all, takes turns with them: a body of a gigabyte keeps no quick request of the
+//!   same program waiting for its end. One that only computes is ended first, as its machine is the next one's.
 //! - A flow may hold [`SHARE`] times as many places as are free, so a flood leaves some to others (dynamic thresholds: Choudhury
 //!   and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). A flow that is alone may fill them all.
 
@@ -29,6 +33,10 @@ pub(crate) type FlowId = (u64, u32);
 pub(crate) const BRIEF: u64 = 2_000_000;
 /// A request that runs longer than this is long, in nanoseconds.
 pub(crate) const LONG: u64 = 20_000_000;
+/// What [`LONG`] is for the first request of a flow, which compiles the program and touches its memory for the first time.
+pub(crate) const LONG_COLD: u64 = 200_000_000;
+/// A request that has waited for the host, and run for longer than this beside its waits, is heavy, in nanoseconds.
+pub(crate) const HEAVY: u64 = 200_000_000;
 /// Requests of one worker that gave way and are not over, at most: each has the memory that it wrote to.
 pub(crate) const GAVE_WAY_MAX: usize = 8;
 /// A flow counts as slow for this many times as long as its slow request ran.
@@ -54,6 +62,10 @@ struct Flow<J> {
     came: u64,
     slow_until: u64,
     long_until: u64,
+    /// No request of it has ended, or waited for the host.
+    is_cold: bool,
+    /// A heavy request of it ran last, so it is a waiting one's turn.
+    was_heavy: bool,
 }
 
 /// A request that has had a worker before.
@@ -64,6 +76,8 @@ struct Begun {
     gave_way: bool,
     /// Nanoseconds that it has run since it began, or was parked.
     ran: u64,
+    /// Those since it began, if it has waited for the host.
+    total: Option<u64>,
 }
 
 /// What a worker runs.
@@ -73,6 +87,25 @@ struct Held {
     since: u64,
     /// Nanoseconds that it ran before it gave way.
     before: u64,
+    /// Nanoseconds that it ran before this worker took it, since it began, if it has waited for the host.
+    total_before: Option<u64>,
+}
+
+impl Held {
+    /// Nanoseconds that it has run.
+    fn ran(&self, now: u64) -> u64 {
+        self.before + now.saturating_sub(self.since)
+    }
+
+    /// Nanoseconds that it has run since it began, if it has waited for the host.
+    fn total(&self, now: u64) -> Option<u64> {
+        Some(self.total_before? + now.saturating_sub(self.since))
+    }
+
+    /// Nanoseconds that it has run since it began.
+    fn whole(&self, now: u64) -> u64 {
+        self.total(now).unwrap_or(self.ran(now))
+    }
 }
 
 /// What a worker is to run.
@@ -143,8 +176,8 @@ impl<J> Flows<J> {
         Ok(())
     }
 
-    /// A parked request of a worker may go on when it is its flow's turn.
-    pub fn go_on(&mut self, id: FlowId, worker: usize, number: u64, now: u64) {
+    /// A parked request of a worker, which has run for `total` since it began, may go on when it is its flow's turn.
+    pub fn go_on(&mut self, id: FlowId, worker: usize, number: u64, total: u64, now: u64) {
         let flow = self.flows.entry(id).or_insert_with(|| Flow::new(now));
         if !flow.has_turn() {
             self.turn.push_back(id);
@@ -153,38 +186,58 @@ impl<J> Flows<J> {
             number,
             gave_way: false,
             ran: 0,
+            total: Some(total),
         });
     }
 
-    /// Whether what a worker runs is to give way: it has had its time, and another flow waits for the worker.
+    /// Whether what a worker runs is to give way: it has had its time, and another flow waits for the worker, or its own while it is heavy.
     pub fn is_wanted(&self, worker: usize, now: u64) -> bool {
+        let held = self.workers[worker];
+        self.is_wanted_of(worker, held.and_then(|held| held.total(now)), now)
+    }
+
+    /// The same where the request would wait for the host, if the host had not said something already.
+    pub fn is_wanted_at_wait(&self, worker: usize, now: u64) -> bool {
+        let held = self.workers[worker];
+        self.is_wanted_of(worker, held.map(|held| held.whole(now)), now)
+    }
+
+    fn is_wanted_of(&self, worker: usize, total: Option<u64>, now: u64) -> bool {
         let Some(held) = self.workers[worker] else {
             return false;
         };
         if now.saturating_sub(held.since) <= BRIEF {
             return false;
         }
-        let next = self.turn.iter().find(|id| {
-            **id != held.id
-                && self.flows.get(id).is_some_and(|flow| flow.has_work(worker))
-                && self.may_run(**id, now)
-        });
+        let others = || self.turn.iter().filter(|id| **id != held.id);
         let has_begun = |id| {
             self.flows
                 .get(id)
                 .is_some_and(|flow| flow.parked.contains_key(&worker))
         };
-        next.is_some_and(|id| has_begun(id) || self.gave_way[worker] < GAVE_WAY_MAX)
+        let next = others().find(|id| self.may_take(**id, worker, now));
+        let own_waits = || {
+            is_heavy(total)
+                && self.flows.get(&held.id).is_some_and(|flow| !flow.jobs.is_empty())
+                && self.may_take(held.id, worker, now)
+        };
+        next.is_some_and(has_begun)
+            || self.gave_way[worker] < GAVE_WAY_MAX
+                && (next.is_some()
+                    || own_waits()
+                    || others().any(|id| self.waits_for_place(*id, worker, now)))
     }
 
     /// What a worker runs gives way: the worker is free, and the request, which has this number, goes on in its flow's turn.
     pub fn give_way(&mut self, worker: usize, number: u64, now: u64) {
-        let Some((id, ran)) = self.release(worker, now) else {
+        let Some((id, held)) = self.release(worker, now) else {
             return;
         };
         let Some(flow) = self.flows.get_mut(&id) else {
             return;
         };
+        let (ran, total) = (held.ran(now), held.total(now));
+        flow.was_heavy = is_heavy(total);
         if flow.has_turn() {
             self.turn.retain(|other| *other != id);
         }
@@ -195,6 +248,7 @@ impl<J> Flows<J> {
             number,
             gave_way: true,
             ran,
+            total,
         });
         self.gave_way[worker] += 1;
     }
@@ -210,21 +264,27 @@ impl<J> Flows<J> {
     }
 
     /// What a worker is to run, if there is something that may. With `all`, whatever its flow did. A flow's parked requests go first:
-    /// they began before its jobs.
+    /// they began before its jobs; heavy ones take turns with them.
     pub fn next(&mut self, worker: usize, all: bool, now: u64) -> Option<Next<J>> {
-        let has_work = |id: FlowId| self.flows.get(&id).is_some_and(|flow| flow.has_work(worker));
-        let at = (0..self.turn.len())
-            .find(|at| has_work(self.turn[*at]) && (all || self.may_run(self.turn[*at], now)))?;
+        let at = (0..self.turn.len()).find(|at| {
+            let id = self.turn[*at];
+            match all {
+                true => self.flows.get(&id).is_some_and(|flow| flow.has_work(worker)),
+                false => self.may_take(id, worker, now),
+            }
+        })?;
         let id = self.turn.remove(at)?;
         let flow = self.flows.get_mut(&id)?;
-        let (next, before) = match flow.take_parked(worker) {
+        let (next, before, total_before) = match flow.take_parked(worker) {
             Some(begun) => {
                 self.gave_way[worker] -= usize::from(begun.gave_way);
-                (Next::Parked(begun.number), begun.ran)
+                flow.was_heavy = is_heavy(begun.total);
+                (Next::Parked(begun.number), begun.ran, begun.total)
             }
             None => {
                 self.waiting -= 1;
-                (Next::Job(flow.jobs.pop_front()?), 0)
+                flow.was_heavy = false;
+                (Next::Job(flow.jobs.pop_front()?), 0, None)
             }
         };
         flow.turns += 1;
@@ -240,7 +300,12 @@ impl<J> Flows<J> {
         }
         flow.running += 1;
         let since = now;
-        self.workers[worker] = Some(Held { id, since, before });
+        self.workers[worker] = Some(Held {
+            id,
+            since,
+            before,
+            total_before,
+        });
         Some(next)
     }
 
@@ -256,54 +321,108 @@ impl<J> Flows<J> {
 
     /// A worker is done with its job.
     pub fn done(&mut self, worker: usize, now: u64) {
-        self.release(worker, now);
+        self.park(worker, now);
     }
 
-    /// Frees a worker. Gives the flow of what it ran, and for how long that ran.
-    fn release(&mut self, worker: usize, now: u64) -> Option<(FlowId, u64)> {
-        let Held { id, since, before } = self.workers[worker].take()?;
+    /// The same of a request that waits for the host. Gives for how many nanoseconds it has run since it began.
+    pub fn park(&mut self, worker: usize, now: u64) -> u64 {
+        let Some((id, held)) = self.release(worker, now) else {
+            return 0;
+        };
+        if let Some(flow) = self.flows.get_mut(&id) {
+            flow.is_cold = false;
+        }
+        held.whole(now)
+    }
+
+    /// Frees a worker. Gives what it ran, and whose that is.
+    fn release(&mut self, worker: usize, now: u64) -> Option<(FlowId, Held)> {
+        let held = self.workers[worker].take()?;
+        let (id, ran) = (held.id, held.ran(now));
         let flow = self.flows.get_mut(&id)?;
         flow.running -= 1;
-        let ran = before + now.saturating_sub(since);
         let until = now.saturating_add(ran.saturating_mul(FORGET));
         if ran > BRIEF {
             flow.slow_until = flow.slow_until.max(until);
         }
-        if ran > LONG {
+        if ran > flow.long() {
             flow.long_until = flow.long_until.max(until);
         }
-        Some((id, ran))
+        Some((id, held))
     }
 
-    /// Whether another job of this flow may take a free worker.
-    fn may_run(&self, id: FlowId, now: u64) -> bool {
+    /// Whether something waits that this free worker may run now.
+    pub fn may_work(&self, worker: usize, now: u64) -> bool {
+        self.workers[worker].is_none() && self.turn.iter().any(|id| self.may_take(*id, worker, now))
+    }
+
+    /// Whether a flow has something for this worker, and may have the worker: it is free, or what it runs would give way.
+    fn may_take(&self, id: FlowId, worker: usize, now: u64) -> bool {
         let Some(flow) = self.flows.get(&id) else {
             return false;
         };
-        let takes_last = flow.running > 0 && flow.running + 1 >= self.workers.len();
-        let takes_too_much = takes_last && self.is_slow(id, flow, now) && self.has_rivals(id, now);
-        !takes_too_much && !self.joins_long(id, flow, now)
-    }
-
-    /// Whether a long flow would take the last worker that long flows leave to the others.
-    fn joins_long(&self, id: FlowId, flow: &Flow<J>, now: u64) -> bool {
-        if now >= flow.long_until {
+        if !flow.has_work(worker) {
             return false;
         }
-        let is_long = |held: &Held| {
-            now.saturating_sub(held.since) + held.before > LONG
-                || self.flows.get(&held.id).is_some_and(|flow| now < flow.long_until)
-        };
-        let held = self.workers.iter().flatten().filter(|held| is_long(held)).count();
-        let others = self
-            .flows
+        let own = self.workers[worker].is_some_and(|held| held.id == id);
+        let running = flow.running - usize::from(own);
+        let takes_last = running > 0 && running + 1 >= self.workers.len();
+        let takes_too_much = takes_last && self.is_slow(id, flow, now) && self.has_rivals(id, now);
+        !takes_too_much && !self.joins_long(id, worker, now)
+    }
+
+    /// Whether a long flow would take, with this worker, the last one that long flows leave to the others, or the place of a long
+    /// flow whose turn comes before and whose request another worker has.
+    fn joins_long(&self, id: FlowId, worker: usize, now: u64) -> bool {
+        if !self.is_long(id, now) || !self.leaves_a_worker(now) {
+            return false;
+        }
+        let before = || self.turn.iter().take_while(|other| **other != id);
+        let places = self.workers.len().saturating_sub(1).max(1);
+        let held = (0..self.workers.len())
+            .filter(|at| *at != worker && self.holds_long(*at, now))
+            .count();
+        let owed =
+            before().filter(|other| self.is_long(**other, now) && self.begun_elsewhere(**other, worker, now));
+        held + owed.count() >= places
+    }
+
+    /// Whether a long flow would run if the long request that a worker holds gave way: it has begun on another worker.
+    fn waits_for_place(&self, id: FlowId, worker: usize, now: u64) -> bool {
+        self.is_long(id, now)
+            && self.holds_long(worker, now)
+            && self.leaves_a_worker(now)
+            && self.begun_elsewhere(id, worker, now)
+    }
+
+    /// Whether a flow has no work for this worker, and a request that has begun on another one that no long request holds.
+    fn begun_elsewhere(&self, id: FlowId, worker: usize, now: u64) -> bool {
+        self.flows.get(&id).is_some_and(|flow| {
+            !flow.has_work(worker) && flow.parked.keys().any(|at| !self.holds_long(*at, now))
+        })
+    }
+
+    /// Whether long flows leave a worker to others: there are some.
+    fn leaves_a_worker(&self, now: u64) -> bool {
+        self.flows
             .iter()
-            .any(|(other, flow)| *other != id && flow.is_about(now) && now >= flow.long_until);
-        held > 0 && held + 1 >= self.workers.len() && others
+            .any(|(id, flow)| flow.is_about(now) && !self.is_long(*id, now))
+    }
+
+    /// Whether a flow's requests are long, or one that runs is by now.
+    fn is_long(&self, id: FlowId, now: u64) -> bool {
+        self.flows.get(&id).is_some_and(|flow| {
+            let runs_long = |held: &Held| held.id == id && held.ran(now) > flow.long();
+            now < flow.long_until || self.workers.iter().flatten().any(runs_long)
+        })
+    }
+
+    fn holds_long(&self, worker: usize, now: u64) -> bool {
+        self.workers[worker].is_some_and(|held| self.is_long(held.id, now))
     }
 
     fn is_slow(&self, id: FlowId, flow: &Flow<J>, now: u64) -> bool {
-        let runs_long = |held: &Held| held.id == id && now.saturating_sub(held.since) + held.before > BRIEF;
+        let runs_long = |held: &Held| held.id == id && held.ran(now) > BRIEF;
         now < flow.slow_until || self.workers.iter().flatten().any(runs_long)
     }
 
@@ -312,6 +431,10 @@ impl<J> Flows<J> {
             .iter()
             .any(|(other, flow)| *other != id && flow.is_about(now))
     }
+}
+
+fn is_heavy(total: Option<u64>) -> bool {
+    total.is_some_and(|total| total > HEAVY)
 }
 
 impl<J> Flow<J> {
@@ -325,7 +448,14 @@ impl<J> Flow<J> {
             came: now,
             slow_until: 0,
             long_until: 0,
+            is_cold: true,
+            was_heavy: false,
         }
+    }
+
+    /// A request of it that runs for longer is long, in nanoseconds.
+    fn long(&self) -> u64 {
+        if self.is_cold { LONG_COLD } else { LONG }
     }
 
     fn has_turn(&self) -> bool {
@@ -336,8 +466,13 @@ impl<J> Flow<J> {
         !self.jobs.is_empty() || self.parked.contains_key(&worker)
     }
 
+    /// The next of those that began, unless it is the turn of one that waits.
     fn take_parked(&mut self, worker: usize) -> Option<Begun> {
         let parked = self.parked.get_mut(&worker)?;
+        let next_is_heavy = parked.front().is_some_and(|begun| is_heavy(begun.total));
+        if next_is_heavy && self.was_heavy && !self.jobs.is_empty() {
+            return None;
+        }
         let begun = parked.pop_front();
         if parked.is_empty() {
             self.parked.remove(&worker);

@@ -26,6 +26,8 @@ struct Place {
     flow: FlowId,
     /// When it goes on by itself.
     wake: u64,
+    /// Nanoseconds that it has run.
+    ran: u64,
     /// It is in its flow already.
     goes_on: bool,
 }
@@ -93,24 +95,25 @@ impl Parked {
         self.places.values().any(|place| place.worker == worker)
     }
 
-    /// A worker has put a request aside, until `wake` at the latest.
-    pub fn park(&mut self, number: u64, worker: usize, flow: FlowId, wake: u64) {
+    /// A worker has put a request aside, until `wake` at the latest, which has run for `ran` so far.
+    pub fn park(&mut self, number: u64, worker: usize, flow: FlowId, wake: u64, ran: u64) {
         let place = Place {
             worker,
             flow,
             wake,
+            ran,
             goes_on: false,
         };
         self.places.insert(number, place);
         self.timers[worker].insert((wake, number));
     }
 
-    /// A parked request is to go on: its worker and flow, once.
-    pub fn go_on(&mut self, number: u64) -> Option<(usize, FlowId)> {
+    /// A parked request is to go on: its worker and flow, and for how long it has run, once.
+    pub fn go_on(&mut self, number: u64) -> Option<(usize, FlowId, u64)> {
         let place = self.places.get_mut(&number).filter(|place| !place.goes_on)?;
         place.goes_on = true;
         self.timers[place.worker].remove(&(place.wake, number));
-        Some((place.worker, place.flow))
+        Some((place.worker, place.flow, place.ran))
     }
 
     /// The next request of a worker whose time has come.
@@ -191,11 +194,11 @@ mod tests {
     #[test]
     fn a_request_goes_on_once_and_by_itself_when_its_time_has_come() {
         let mut parked = Parked::new(2, Parking::default());
-        parked.park(5, 1, (7, 0), 100);
-        parked.park(6, 1, (7, 1), 50);
+        parked.park(5, 1, (7, 0), 100, 3);
+        parked.park(6, 1, (7, 1), 50, 4);
         assert_eq!((parked.next_wake(0), parked.next_wake(1)), (None, Some(50)));
         assert_eq!((parked.due(1, 49), parked.due(1, 50)), (None, Some(6)));
-        assert_eq!((parked.go_on(6), parked.go_on(6)), (Some((1, (7, 1))), None));
+        assert_eq!((parked.go_on(6), parked.go_on(6)), (Some((1, (7, 1), 4)), None));
         assert_eq!((parked.due(1, 99), parked.len()), (None, 2));
         parked.take_up(6);
         assert_eq!(parked.go_on(6), None);

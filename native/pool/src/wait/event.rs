@@ -16,3 +16,12 @@ pub enum Event {
     /// A time slice of it is over. The program may go on.
     Slice,
 }
+
+/// Where a request may be put aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pause {
+    /// Anywhere in the program.
+    Slice,
+    /// Where it would wait for the host, if the host had not said something already.
+    Wait,
+}

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::channel::Channel;
 use crate::confined::ResourceLists;
+use crate::outside::{Links, Requests};
 use crate::program::Program;
 use crate::queue::{Numbered, Queue};
 use crate::worker::job::{Completion, Job, MachineState, Reset};
@@ -55,20 +56,28 @@ pub(crate) struct Shared {
     pub early: bool,
     /// The pool goes: nothing is parked any more.
     pub ends: AtomicBool,
+    /// Itself, for whoever lets its requests go on and does not keep it.
+    own: Weak<Shared>,
     stats: Mutex<PoolStats>,
     /// By worker.
     pub slots: Vec<WorkerSlot>,
 }
 
 impl Shared {
-    pub fn new(workers: usize, queue: usize, early: bool) -> Shared {
-        Shared {
+    pub fn new(workers: usize, queue: usize, early: bool) -> Arc<Shared> {
+        Arc::new_cyclic(|own| Shared {
             queue: Queue::new(workers, queue),
             early,
             ends: AtomicBool::new(false),
             stats: Mutex::default(),
             slots: (0..workers).map(|_| WorkerSlot::default()).collect(),
-        }
+            own: own.clone(),
+        })
+    }
+
+    /// Its requests, for whoever has news for them.
+    pub fn requests(&self) -> Weak<dyn Requests> {
+        self.own.clone()
     }
 
     /// No change leaves the counts half made.
@@ -117,6 +126,12 @@ impl Shared {
     }
 }
 
+impl Requests for Shared {
+    fn go_on(&self, request: u64) {
+        self.queue.go_on(request);
+    }
+}
+
 /// What is known of a worker from outside, also when its thread has crashed. The next thread takes the same slot.
 #[derive(Debug, Default)]
 pub(crate) struct WorkerSlot {
@@ -126,6 +141,8 @@ pub(crate) struct WorkerSlot {
     done: AtomicU64,
     /// Channels of the requests that it runs or has parked: a crash must end them.
     channels: Mutex<BTreeMap<u64, Arc<Channel>>>,
+    /// Of its machines that may connect to the outside: a crash must end what they have there.
+    links: Mutex<Vec<Weak<Links>>>,
     /// The programs that it has, or had, a machine of.
     programs: Mutex<BTreeMap<u64, Weak<Program>>>,
 }
@@ -143,6 +160,21 @@ impl WorkerSlot {
 
     pub fn channels(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Channel>>> {
         self.channels.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers what a machine has outside.
+    pub fn add_links(&self, links: &Arc<Links>) {
+        let mut all = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|links| links.strong_count() > 0);
+        all.push(Arc::downgrade(links));
+    }
+
+    /// Ends what its machines have outside.
+    pub fn close_links(&self) {
+        let all = std::mem::take(&mut *self.links.lock().unwrap_or_else(PoisonError::into_inner));
+        for links in all.iter().filter_map(Weak::upgrade) {
+            links.close();
+        }
     }
 
     pub fn programs(&self) -> MutexGuard<'_, BTreeMap<u64, Weak<Program>>> {

@@ -138,6 +138,7 @@ impl Supervised {
         for channel in std::mem::take(&mut *slot.channels()).into_values() {
             channel.end();
         }
+        slot.close_links();
         // Its machines are counted: what is told here counts the request alone.
         match shared.queue.at(self.index) {
             At::Rest => {}

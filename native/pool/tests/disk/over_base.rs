@@ -26,6 +26,7 @@ fn open_over(host: &Arc<Host>, path: &Path, base: &Arc<Program>) -> Result<Arc<P
     let opening = Opening {
         base: Some(base.clone()),
         protocol: None,
+        ..Opening::default()
     };
     Program::open(host, path, &opening).map(|(program, _)| Arc::new(program))
 }
@@ -47,8 +48,9 @@ fn a_program_over_a_base_comes_back_over_it() {
     let program = open_over(&host, &own, &base).unwrap();
     // One that is loaded into a base of a file, too, and saved over it.
     let later = folder.file("later");
-    load(&base, "own text").save(&later, b"", Some(&base)).unwrap();
-    for program in [program, open_over(&host, &later, &base).unwrap()] {
+    let loaded = Arc::new(load(&base, "own text"));
+    loaded.save(&later, b"", Some(&base)).unwrap();
+    for program in [program, open_over(&host, &later, &base).unwrap(), loaded] {
         let mut client = Client::new(&program);
         for _ in 0..3 {
             assert_eq!(text(&client.ask("look")), "all there");

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::dirty::{PageMap, Run};
 use crate::flavour::{Entry, Flavour, Flush};
 use crate::layout::{GDT, SYSCALL_STUB, TSS, USER_START};
 use crate::pte::Protection;
@@ -335,4 +336,61 @@ fn a_trapped_counter_faults_in_forks_too_where_the_cpu_can() {
         fork.reset().unwrap();
         fork.check().unwrap();
     }
+}
+
+fn private_runs(vm: &mut Vm) -> Vec<Run> {
+    let mut runs = Vec::new();
+    let private = vm.space().memory().private();
+    let length = private.length() as u64;
+    PageMap::open()
+        .unwrap()
+        .private_pages(private, length, &mut runs)
+        .unwrap();
+    runs
+}
+
+fn pages(runs: &[Run]) -> u64 {
+    runs.iter().map(|run| run.length / PAGE).sum()
+}
+
+#[test]
+fn a_fork_has_pages_that_another_wrote_to_and_equals_the_snapshot() {
+    let Some(host) = host() else { return };
+    // 1: incb (%rdi); add $4096, %edi; syscall; jmp 1b
+    let code = [
+        0xfe, 0x07, 0x81, 0xc7, 0x00, 0x10, 0x00, 0x00, 0x0f, 0x05, 0xeb, 0xf4,
+    ];
+    let mut vm = Vm::new(&host, 1 << 20).unwrap();
+    let space = vm.space();
+    space
+        .map(USER_START, 1, Backing::Bytes(&code), Protection::READ_EXECUTE)
+        .unwrap();
+    space
+        .map(
+            DATA,
+            64,
+            Backing::Bytes(&[b'A'; 64 * PAGE as usize]),
+            Protection::READ_WRITE,
+        )
+        .unwrap();
+    vm.set_registers(&Registers {
+        rip: USER_START,
+        rdi: DATA,
+        ..Default::default()
+    });
+    let snapshot = Arc::new(vm.snapshot(1 << 20).unwrap());
+    let mut first = snapshot.fork().unwrap();
+    let before = pages(&private_runs(&mut first));
+    for _ in 0..40 {
+        assert_eq!(run(&mut first).unwrap(), Exit::Syscall);
+    }
+    assert!(first.reset().unwrap().pages >= 40);
+    let mut second = snapshot.fork().unwrap();
+    assert!(pages(&private_runs(&mut second)) >= before + 40);
+    // It asks for all that is private, and compares it.
+    second.reset().unwrap();
+    second.check().unwrap();
+    assert_eq!(run(&mut second).unwrap(), Exit::Syscall);
+    second.reset().unwrap();
+    second.check().unwrap();
 }

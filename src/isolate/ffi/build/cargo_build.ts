@@ -3,7 +3,9 @@
  * is never older than its sources, and one that is in use is never written to.
  */
 import { fromFileUrl, join } from '@std/path'
+import { hexDigest } from '../../../context/hex_digest.ts'
 import { NativeBuildError } from '../../machines/errors.ts'
+import { isFile } from '../../resolve/files.ts'
 import { BuildProgress, type ProgressSink } from './build_progress.ts'
 import { type Cargo, findCargo, ToolchainError } from './toolchain.ts'
 
@@ -56,7 +58,7 @@ export async function buildArtifact(artifact: Artifact, options: BuildOptions = 
   const [before, after] = artifact.name
   const name = `${before}${(await hashSources(artifact, folder)).slice(0, 16)}${after}`
   const path = join(kept, name)
-  if (await isFile(path)) return path
+  if (isFile(path)) return path
   const cargo = options.cargo ?? await findCargo().catch((error) => refuse(artifact, error))
   await artifact.check?.()
   options.onBuild?.()
@@ -87,19 +89,22 @@ export function keptFolder(artifact: Artifact, options: BuildOptions = {}): stri
   return join(targetFolder(join(folder, artifact.workspace), options.targetFolder), 'release', 'mayfly')
 }
 
-/** SHA-256 of all that an artifact is made of, as hex digits. */
+/**
+ * SHA-256 of all that an artifact is made of, as hex digits. Files are read at once and digested together: every start does this, and some
+ * two hundred reads and digests in the background took forty milliseconds.
+ */
 export async function hashSources({ what, sources }: Artifact, folder: string): Promise<string> {
   const paths: string[] = []
   for (const source of sources) {
-    if (source.endsWith('/')) paths.push(...await listFiles(what, folder, source.slice(0, -1)))
+    if (source.endsWith('/')) paths.push(...listFiles(what, folder, source.slice(0, -1)))
     else if (!source.endsWith('?')) paths.push(source)
-    else if (await isFile(join(folder, source.slice(0, -1)))) paths.push(source.slice(0, -1))
+    else if (isFile(join(folder, source.slice(0, -1)))) paths.push(source.slice(0, -1))
   }
-  const lines: string[] = []
-  for (const path of paths.sort()) {
-    lines.push(`${path} ${await digest(await readSource(what, join(folder, path)))}\n`)
-  }
-  return await digest(new TextEncoder().encode(lines.join('')))
+  const parts = paths.sort().flatMap((path) => {
+    const bytes = readSource(what, join(folder, path))
+    return [`${path} ${bytes.length}\n`, bytes]
+  })
+  return await hexDigest(...parts)
 }
 
 function nativeFolder({ what }: Artifact): string {
@@ -218,12 +223,12 @@ async function removeOld(folder: string, { name: [before, after] }: Artifact, ke
   }
 }
 
-async function listFiles(what: string, root: string, folder: string): Promise<string[]> {
+function listFiles(what: string, root: string, folder: string): string[] {
   const found: string[] = []
   try {
-    for await (const entry of Deno.readDir(join(root, folder))) {
+    for (const entry of Deno.readDirSync(join(root, folder))) {
       const path = join(folder, entry.name)
-      if (entry.isDirectory) found.push(...await listFiles(what, root, path))
+      if (entry.isDirectory) found.push(...listFiles(what, root, path))
       else if (entry.isFile) found.push(path)
     }
   } catch (error) {
@@ -232,9 +237,9 @@ async function listFiles(what: string, root: string, folder: string): Promise<st
   return found
 }
 
-async function readSource(what: string, path: string): Promise<Uint8Array<ArrayBuffer>> {
+function readSource(what: string, path: string): Uint8Array<ArrayBuffer> {
   try {
-    return await Deno.readFile(path)
+    return Deno.readFileSync(path)
   } catch (error) {
     throw missing(what, path, error)
   }
@@ -247,17 +252,4 @@ function missing(what: string, path: string, cause: unknown): unknown {
     '',
     { cause },
   )
-}
-
-async function digest(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)).toHex()
-}
-
-async function isFile(path: string): Promise<boolean> {
-  try {
-    return (await Deno.stat(path)).isFile
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false
-    throw error
-  }
 }

@@ -24,9 +24,13 @@ await null
 export default [Readable, HttpError]
 `
 
+const isAlone = Deno.args.includes(ALONE)
+
 const denoHost: GuestHost = {
-  isAlone: Deno.args.includes(ALONE),
+  isAlone,
   ...createFrames({
+    // Rust's standard output does; a pipe of a worker process has nobody who would take the newline for what it is.
+    pads: !isAlone,
     read: (into) => stdin.readSync(into),
     readLater: (into) => stdin.read(into),
     write: (bytes) => stdout.writeSync(bytes),

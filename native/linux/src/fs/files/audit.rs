@@ -66,6 +66,7 @@ impl Files {
                 }
                 FileKind::Socket(_) | FileKind::Netlink(_) => sockets += 1,
                 FileKind::Text { bytes, .. } => held += bytes.capacity(),
+                FileKind::Granted(granted) => held += granted.cost(),
                 FileKind::Epoll { interests, .. } => {
                     watching += interests.len();
                     for &(number, watched) in interests.keys() {
@@ -97,12 +98,11 @@ impl Files {
                 self.sockets, self.socket_limit
             )
         })?;
-        ensure(self.host_ends.len() <= HOST_ENDS_MAX, || {
-            format!(
-                "the host has {} connections, wanted at most {HOST_ENDS_MAX}",
-                self.host_ends.len()
-            )
+        let made = self.host_ends.len().saturating_sub(self.dialed.len());
+        ensure(made <= HOST_ENDS_MAX, || {
+            format!("the host has {made} connections, wanted at most {HOST_ENDS_MAX}")
         })?;
+        self.audit_dialed()?;
         ensure(held == self.held && held <= self.held_limit, || {
             format!(
                 "{} bytes are counted as held, {held} are, wanted at most {}",

@@ -10,8 +10,8 @@ use crate::net::address::{Address, Domain};
 pub const HOST_ENDS_MAX: usize = 16;
 
 /// The host's end of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HostEnd(usize);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HostEnd(pub(super) usize);
 
 impl Files {
     /// From now on the host connects to the guest, and waits while the guest waits for that.
@@ -33,7 +33,7 @@ impl Files {
     /// ECONNREFUSED when nothing does or as many wait there as may, EMFILE over [`HOST_ENDS_MAX`], ENFILE and ENOMEM over the
     /// guest's limits.
     pub fn host_connect(&mut self, to: &Address) -> Result<HostEnd, Errno> {
-        if self.host_ends.len() >= HOST_ENDS_MAX {
+        if self.host_ends.len() - self.dialed.len() >= HOST_ENDS_MAX {
             return Err(Errno::EMFILE);
         }
         let listener = self.listener(&to.destination()).ok_or(Errno::ECONNREFUSED)?;
@@ -85,10 +85,10 @@ impl Files {
         let _ = self.shut(end.0, false, true);
     }
 
-    /// Takes what the guest wrote.
-    pub fn host_receive(&mut self, end: HostEnd) -> Vec<u8> {
+    /// Takes what the guest wrote, up to so many bytes.
+    pub fn host_receive(&mut self, end: HostEnd, most: usize) -> Vec<u8> {
         self.news = false;
-        self.read_stream(end.0, usize::MAX, false).unwrap_or_default()
+        self.read_stream(end.0, most, false).unwrap_or_default()
     }
 
     /// Whether the guest will write no more: it closed its end, or shut it for writing.
@@ -96,6 +96,19 @@ impl Files {
     pub fn host_ended(&self, end: HostEnd) -> bool {
         self.stream(end.0)
             .is_none_or(|stream| stream.peer.is_none() || stream.read_shut)
+    }
+
+    /// Whether bytes of the guest's wait to be received.
+    #[must_use]
+    pub fn host_has_bytes(&self, end: HostEnd) -> bool {
+        let incoming = self.stream(end.0).and_then(|stream| stream.incoming.as_ref());
+        incoming.is_some_and(|bytes| !bytes.is_empty())
+    }
+
+    /// Whether the guest has closed its end.
+    #[must_use]
+    pub fn host_is_left(&self, end: HostEnd) -> bool {
+        self.stream(end.0).is_none_or(|stream| stream.peer.is_none())
     }
 
     /// All of the host's ends.
@@ -107,6 +120,7 @@ impl Files {
     /// Closes the host's end.
     pub fn host_close(&mut self, end: HostEnd) {
         if self.host_ends.remove(&end.0) {
+            self.dialed.remove(&end.0);
             self.unreference(end.0);
         }
         self.news = false;

@@ -1,5 +1,6 @@
 //! Readiness: what `poll` and `epoll` report, and what waits for time.
 
+use super::dialed::is_connecting;
 use super::{FileKind, Files, Interest, OpenFile, PIPE_BUF, READING, WRITING, event};
 
 /// An epoll set, and sets within it: no deeper.
@@ -71,6 +72,7 @@ impl Readiness<'_> {
             FileKind::Regular { .. }
             | FileKind::Directory { .. }
             | FileKind::Text { .. }
+            | FileKind::Granted(_)
             | FileKind::Device(_) => IN | OUT | RDNORM | WRNORM,
             FileKind::Socket(socket) => match &socket.listening {
                 Some(listening) => {
@@ -79,12 +81,15 @@ impl Readiness<'_> {
                 None => OUT | WRNORM | HUP | if_so(socket.error.is_some(), IN | RDNORM | RDHUP | ERR),
             },
             FileKind::Netlink(netlink) => OUT | WRNORM | if_so(netlink.has_answer(), IN | RDNORM),
+            FileKind::Stream(stream) if is_connecting(stream) => 0,
             FileKind::Stream(stream) => {
                 let incoming = stream.incoming.as_ref();
                 let ended = incoming.is_some() && (stream.peer.is_none() || stream.read_shut);
                 let readable = incoming.is_some_and(|bytes| !bytes.is_empty());
                 let mut events = if_so(readable, IN | RDNORM);
                 if stream.socket {
+                    let error = stream.names.as_deref().and_then(|names| names.error);
+                    events |= if_so(error.is_some(), ERR);
                     events |= if_so(ended, IN | RDNORM | RDHUP);
                     events |= if_so(stream.peer.is_none() || stream.read_shut && !stream.writes, HUP);
                     events |= if_so(files.room(stream).is_none_or(|room| room > 0), OUT | WRNORM);

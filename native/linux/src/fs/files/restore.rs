@@ -26,6 +26,9 @@ impl Files {
             if self.host_ends != reference.host_ends {
                 self.host_ends.clone_from(&reference.host_ends);
             }
+            if self.dialed != reference.dialed {
+                self.dialed.clone_from(&reference.dialed);
+            }
         }
         if Step::Streams.is_done(left_out) {
             self.stdio.restore(&reference.stdio);
@@ -52,6 +55,7 @@ impl Files {
             socket_limit,
             serves,
             host_ends,
+            dialed,
             news,
             stdio,
         } = self;
@@ -62,7 +66,7 @@ impl Files {
             ("bytes held", Box::new((held, limit, held_limit, interests, room))),
             (
                 "sockets",
-                Box::new((sockets, socket_limit, serves, host_ends, news)),
+                Box::new((sockets, socket_limit, serves, host_ends, dialed, news)),
             ),
         ]
     }

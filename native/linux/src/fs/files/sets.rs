@@ -28,6 +28,7 @@ impl Files {
             FileKind::Regular { .. }
             | FileKind::Directory { .. }
             | FileKind::Text { .. }
+            | FileKind::Granted(_)
             | FileKind::Device(_) => {
                 return Err(Errno::EPERM);
             }

@@ -126,7 +126,7 @@ impl Files {
     }
 
     /// A port that no socket has.
-    fn free_port(&self) -> Result<u16, Errno> {
+    pub(super) fn free_port(&self) -> Result<u16, Errno> {
         let taken: BTreeSet<u16> = self
             .all_sockets()
             .filter_map(|(_, socket)| socket.name.as_ref()?.port())

@@ -27,6 +27,7 @@ impl Files {
                     stream.buffered
                 }
                 FileKind::Text { bytes, .. } => bytes.capacity(),
+                FileKind::Granted(granted) => granted.cost(),
                 _ => 0,
             };
         }
@@ -51,7 +52,7 @@ impl Files {
                 FileKind::Stream(stream) => {
                     let names = stream.names.as_deref();
                     stream.peer != Some(file)
-                        && names.is_none_or(|names| names.listening.is_none())
+                        && names.is_none_or(|names| names.listening.is_none() && !names.connecting)
                         && stream.incoming.as_ref().map_or(0, VecDeque::len) <= stream.buffered
                 }
                 FileKind::Input
@@ -61,6 +62,8 @@ impl Files {
                 | FileKind::Device(_)
                 | FileKind::Timer { .. }
                 | FileKind::Epoll { .. } => true,
+                // No file holds one.
+                FileKind::Granted(_) => false,
             };
             ensure(good, || format!("description {file} cannot be: {:?}", open.kind))?;
         }

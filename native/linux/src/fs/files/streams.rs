@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::dialed::is_connecting;
 use super::{FileKind, Files, OpenFile, PIPE_BUF, READING, STREAM_BYTES, Stream, WRITING};
 use crate::errno::Errno;
 
@@ -61,7 +62,7 @@ impl Files {
         }
     }
 
-    fn stream_mut(&mut self, file: usize) -> Option<&mut Stream> {
+    pub(super) fn stream_mut(&mut self, file: usize) -> Option<&mut Stream> {
         match &mut self.open.get_mut(file)?.kind {
             FileKind::Stream(stream) => Some(stream),
             _ => None,
@@ -82,13 +83,16 @@ impl Files {
     /// Reads from a stream: up to `limit` bytes, none at its end.
     ///
     /// # Errors
-    /// EAGAIN when there is nothing now, EBADF on a writing end.
+    /// EAGAIN when there is nothing now, EBADF on a writing end; what a connection has come to, once, before its end.
     pub fn read_stream(&mut self, file: usize, limit: usize, keep: bool) -> Result<Vec<u8>, Errno> {
         let stream = self.stream(file).ok_or(Errno::EBADF)?;
         let incoming = stream.incoming.as_ref().ok_or(Errno::EBADF)?;
         if incoming.is_empty() {
             return if stream.peer.is_none() || stream.read_shut || limit == 0 {
-                Ok(Vec::new())
+                match self.take_error(file).filter(|_| limit > 0) {
+                    Some(error) => Err(error),
+                    None => Ok(Vec::new()),
+                }
             } else {
                 Err(Errno::EAGAIN)
             };
@@ -127,6 +131,9 @@ impl Files {
             .ok_or(Errno::EBADF)?;
         if !stream.writes {
             return Err(Errno::EPIPE);
+        }
+        if is_connecting(stream) {
+            return Err(Errno::EAGAIN);
         }
         let room = self.room(stream).ok_or(Errno::EPIPE)?;
         if wanted > 0 && (room == 0 || !stream.socket && wanted <= PIPE_BUF && room < wanted) {
@@ -169,6 +176,9 @@ impl Files {
             .stream(file)
             .filter(|stream| stream.socket)
             .ok_or(Errno::ENOTSOCK)?;
+        if is_connecting(stream) {
+            return Err(Errno::ENOTCONN);
+        }
         let peer = stream.peer.ok_or(Errno::ENOTCONN)?;
         if reading && let Some(stream) = self.stream_mut(file) {
             stream.read_shut = true;

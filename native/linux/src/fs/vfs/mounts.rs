@@ -1,6 +1,9 @@
 //! Making files appear before the program starts.
 
+use std::sync::Arc;
+
 use super::{Folder, Node, NodeKind, ROOT, Vfs};
+use crate::fs::granted::{Granted, HostFolder};
 use crate::fs::host_file::HostFile;
 
 impl Vfs {
@@ -47,6 +50,38 @@ impl Vfs {
     /// Makes a directory appear at an absolute path.
     pub fn mount_directory(&mut self, path: &str) {
         self.mount_folder(path);
+    }
+
+    /// Makes a folder of the host appear, in place of an empty one. Nothing is to be mounted below it.
+    pub fn mount_granted(&mut self, path: &str, granted: Granted) {
+        self.mount(path, NodeKind::Granted(granted), 0o755);
+    }
+
+    /// Gives each granted folder of a tree that was read from a file what the host offers for it, by its path.
+    ///
+    /// # Errors
+    /// The path of a folder for which there is nothing, or that is longer than a path may be.
+    pub fn grant(&mut self, offered: &dyn Fn(&str) -> Option<Arc<dyn HostFolder>>) -> Result<(), String> {
+        for number in 0..self.nodes.end() {
+            if !self.is_granted(number) {
+                continue;
+            }
+            let path = self.path_of(number).unwrap_or_default();
+            let path = String::from_utf8_lossy(&path).into_owned();
+            let folder = offered(&path).ok_or(path)?;
+            if let Some(node) = self.nodes.get_mut(number) {
+                node.kind = NodeKind::Granted(Granted::new(folder));
+            }
+        }
+        self.nodes.mark_clean();
+        Ok(())
+    }
+
+    /// Whether a path leads into a granted folder.
+    #[must_use]
+    pub fn is_in_granted(&self, path: &str) -> bool {
+        let found = self.resolve(ROOT, path.as_bytes(), true);
+        found.is_ok_and(|found| found.granted.is_some())
     }
 
     /// Makes a directory appear in which the guest may make files.

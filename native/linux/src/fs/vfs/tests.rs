@@ -1,6 +1,7 @@
 //! Path walks, memory files and renames.
 
 use super::*;
+use crate::errno::Errno;
 
 fn tree() -> Vfs {
     let mut vfs = Vfs::new(1000, 100);

@@ -1,14 +1,63 @@
 //! Requests with a channel of a program that serves connections.
 
+use std::sync::{Arc, Weak};
+
 use mayfly_linux::action::Action;
 use mayfly_vmm::{Alarm, Error, monotonic_ns, thread_cpu_ns};
 
-use super::{Course, Instance, Reached};
+use super::{Asks, Course, Instance, Reached};
 use crate::outcome::Outcome;
+use crate::outside::{Bell, Links, Outgoing, Requests};
 use crate::program::exchange::{Exchange, Step, Talk};
 use crate::wait::deadlines::Deadlines;
 
 impl Instance {
+    /// From now on its program may connect to the outside in requests with a channel, if it may at all. `requests` is told which of them
+    /// have news of it. Gives what it will have open there.
+    pub(crate) fn open_outside(&mut self, requests: Weak<dyn Requests>) -> Option<Arc<Links>> {
+        let outside = self.program.outside.as_ref()?;
+        let outgoing = Outgoing::new(outside, requests);
+        let links = outgoing.links().clone();
+        self.running.outgoing = Some(outgoing);
+        Some(links)
+    }
+
+    /// By which the outside tells it that there is something new.
+    pub(crate) fn bell(&self) -> Option<&Arc<Bell>> {
+        self.running.outgoing.as_ref().map(Outgoing::bell)
+    }
+
+    /// Goes on with a request of a program that serves, as [`Instance::go_on`].
+    pub(super) fn go_on_serving(
+        &mut self,
+        exchange: Exchange,
+        alarm: &mut Alarm,
+        course: &mut Course,
+        asks: &Asks<'_>,
+        now: u64,
+    ) -> Reached {
+        let Some(channel) = self.running.channel.clone() else {
+            return Reached::End(Ok(Outcome::Failed("the request has no channel".into())));
+        };
+        if channel.is_full() {
+            // The outside called it, and its client is to take the answer first.
+            self.running.set_deaf(true);
+            self.exchange = Some(exchange);
+            (course.parks, course.stopped_at) = (course.parks + 1, now);
+            return Reached::Waits {
+                wake: course.deadline,
+                deaf: true,
+            };
+        }
+        let talk = Talk {
+            channel: &channel,
+            tell: asks.tell,
+            is_wanted: asks.is_wanted,
+        };
+        let action = exchange.resume(&mut self.running);
+        self.converse(exchange, action, alarm, talk, course)
+    }
+
     /// Begins a request with a channel to a program that serves.
     pub(super) fn connect(
         &mut self,
@@ -27,6 +76,9 @@ impl Instance {
         request.extend_from_slice(&taken.bytes);
         if taken.tell {
             (talk.tell)();
+        }
+        if let Some(outgoing) = &self.running.outgoing {
+            outgoing.permit(&mut self.running.kernel);
         }
         let clock = self.program.clock;
         match Exchange::begin(&mut self.running, &service, clock, request, taken.whole) {
@@ -50,6 +102,7 @@ impl Instance {
             return Reached::End(Ok(Outcome::Failed("the program serves nothing".into())));
         };
         talk.channel.resume();
+        self.running.set_deaf(false);
         let begin = monotonic_ns();
         // One that talks may go on for longer, but may not keep its worker.
         let wall = course.deadline.min(begin.saturating_add(course.timeout_ns));

@@ -3,6 +3,7 @@ use super::*;
 const A: FlowId = (1, 0);
 const B: FlowId = (1, 1);
 const C: FlowId = (2, 0);
+const D: FlowId = (3, 0);
 
 /// The job that a worker is to run: nothing is parked.
 fn next(flows: &mut Flows<u32>, worker: usize, all: bool, now: u64) -> Option<u32> {
@@ -96,7 +97,7 @@ fn a_slow_line_leaves_one_worker_while_others_are_about() {
     assert_eq!(next(&mut flows, 1, false, 0), Some(100));
     flows.done(1, BRIEF);
     // Still brief at the limit, slow one above it.
-    assert!(flows.may_run(A, BRIEF) && !flows.may_run(A, BRIEF + 1));
+    assert!(flows.may_take(A, 1, BRIEF) && !flows.may_take(A, 1, BRIEF + 1));
     assert_eq!(next(&mut flows, 1, false, BRIEF + 1), None);
     flows.add(B, 1, 101, 0, BRIEF + 2).unwrap();
     assert_eq!(next(&mut flows, 1, false, BRIEF + 3), Some(101));
@@ -108,11 +109,11 @@ fn a_slow_line_leaves_one_worker_while_others_are_about() {
     // Slow for as long as it is remembered, then not; alone before that.
     let until = BRIEF + 10 + FORGET * (BRIEF + 10);
     assert_eq!(next(&mut flows, 0, false, BRIEF + 11), Some(2));
-    assert!(!flows.may_run(A, BRIEF + 12));
+    assert!(!flows.may_take(A, 1, BRIEF + 12));
     flows.done(0, BRIEF + 12);
     flows.add(B, 1, 102, 0, until - 1).unwrap();
     assert_eq!(next(&mut flows, 0, false, until - 2), Some(3));
-    assert!(!flows.may_run(A, until - 1) && flows.may_run(A, until));
+    assert!(!flows.may_take(A, 1, until - 1) && flows.may_take(A, 1, until));
 }
 
 #[test]
@@ -124,7 +125,7 @@ fn a_parked_request_goes_on_in_its_flows_turn_on_its_own_worker() {
     assert_eq!(flows.next(0, false, 0), Some(Next::Job(1)));
     assert_eq!(flows.flow_of(0), Some(A));
     flows.done(0, 0);
-    flows.go_on(A, 0, 77, 0);
+    flows.go_on(A, 0, 77, 0, 0);
     assert_eq!((flows.waiting(), flows.running()), (2, 0));
     // B's turn, then A's: its parked request before its job, but for the other worker.
     assert_eq!(flows.next(0, false, 0), Some(Next::Job(2)));
@@ -136,8 +137,8 @@ fn a_parked_request_goes_on_in_its_flows_turn_on_its_own_worker() {
     assert_eq!(flows.next(0, false, 0), Some(Next::Parked(77)));
     flows.done(0, 0);
     assert_eq!((flows.next(0, false, 0), flows.waiting()), (None, 0));
-    flows.go_on(B, 1, 5, 0);
-    flows.go_on(B, 0, 6, 0);
+    flows.go_on(B, 1, 5, 0, 0);
+    flows.go_on(B, 0, 6, 0, 0);
     flows.forget_parked(1);
     assert_eq!(flows.next(1, false, 0), None);
     assert_eq!(flows.next(0, false, 0), Some(Next::Parked(6)));
@@ -206,7 +207,10 @@ fn no_more_requests_give_way_than_may_and_those_that_did_take_turns() {
 fn a_request_that_gave_way_is_as_long_as_all_of_its_slices() {
     let mut flows = Flows::new(2, 10);
     let mut now = 0;
+    flows.add(A, 1, 0, 0, now).unwrap();
     flows.add(A, 1, 1, 0, now).unwrap();
+    assert_eq!(next(&mut flows, 0, false, now), Some(0));
+    flows.done(0, now);
     assert_eq!(next(&mut flows, 0, false, now), Some(1));
     for _ in 1..LONG / BRIEF {
         flows.add(B, 1, 2, 0, now).unwrap();
@@ -222,6 +226,140 @@ fn a_request_that_gave_way_is_as_long_as_all_of_its_slices() {
     assert!(flows.flows[&A].long_until > now + FORGET * LONG);
 }
 
+/// What all of its flow's first request costs is no sign of the next.
+#[test]
+fn a_first_request_may_take_longer() {
+    let mut flows = Flows::new(2, 10);
+    flows.add(A, 1, 1, 0, 0).unwrap();
+    assert_eq!(next(&mut flows, 0, false, 0), Some(1));
+    flows.done(0, LONG_COLD);
+    assert_eq!(flows.flows[&A].long_until, 0);
+    flows.add(A, 1, 2, 0, LONG_COLD).unwrap();
+    assert_eq!(next(&mut flows, 0, false, LONG_COLD), Some(2));
+    flows.done(0, LONG_COLD + LONG + 1);
+    assert!(flows.flows[&A].long_until > LONG_COLD + LONG + FORGET * LONG);
+}
+
+/// A flow that was long once is not kept out by two that became long since and hold both workers.
+#[test]
+fn a_long_flow_takes_the_place_of_another() {
+    let mut flows = Flows::new(2, 10);
+    let mut now = 0;
+    for job in [1, 2] {
+        flows.add(A, 1, job, 0, now).unwrap();
+        assert_eq!(next(&mut flows, 0, false, now), Some(job));
+        now += LONG + 1;
+        flows.done(0, now);
+    }
+    for (worker, id, job) in [(0, B, 3), (1, C, 4)] {
+        flows.add(id, 1, job, 0, now).unwrap();
+        assert_eq!(next(&mut flows, worker, false, now), Some(job));
+    }
+    now += LONG_COLD + 1;
+    flows.add(A, 1, 5, 0, now).unwrap();
+    assert!(
+        flows.is_wanted(0, now) && flows.is_wanted(1, now),
+        "nobody else is about"
+    );
+    // With one that is brief, the three share a worker.
+    flows.done(1, now);
+    flows.add(D, 1, 6, 0, now).unwrap();
+    assert_eq!(next(&mut flows, 1, false, now), Some(6));
+    flows.done(1, now);
+    assert_eq!(next(&mut flows, 1, false, now), None);
+    assert!(flows.is_wanted(0, now));
+    flows.give_way(0, 3, now);
+    assert_eq!(next(&mut flows, 0, false, now), Some(5));
+}
+
+/// Three that spin, one of them on a worker of its own: they share one worker's time, whichever they have begun on.
+#[test]
+fn long_flows_that_began_on_different_workers_take_turns() {
+    let mut flows = Flows::new(2, 10);
+    let mut now = 0;
+    for (id, job) in [(A, 1), (B, 2), (C, 3)] {
+        flows.add(id, 1, job, 0, now).unwrap();
+    }
+    assert_eq!(next(&mut flows, 0, false, now), Some(1));
+    assert_eq!(next(&mut flows, 1, false, now), Some(2));
+    let mut running = [Some(1), Some(2)];
+    let mut slices = BTreeMap::from([(1, 0), (2, 0), (3, 0)]);
+    for step in 0..1000 {
+        now += BRIEF + 1;
+        // One that is brief is about all the time.
+        if step % 100 == 0 {
+            flows.add(D, 1, 9, 0, now).unwrap();
+        }
+        for (worker, runs) in running.iter_mut().enumerate() {
+            let Some(job) = *runs else { continue };
+            *slices.get_mut(&job).unwrap() += usize::from(step >= 500);
+            if flows.is_wanted(worker, now) {
+                flows.give_way(worker, job.into(), now);
+                *runs = None;
+            }
+        }
+        for (worker, runs) in running.iter_mut().enumerate() {
+            while runs.is_none() && flows.may_work(worker, now) {
+                match flows.next(worker, false, now).unwrap() {
+                    Next::Job(9) => flows.done(worker, now),
+                    Next::Job(job) => *runs = Some(job),
+                    Next::Parked(number) => *runs = Some(number as u32),
+                }
+            }
+        }
+        assert!(step < 500 || running.iter().flatten().count() == 1, "{running:?}");
+    }
+    let (least, most) = (slices.values().min().unwrap(), slices.values().max().unwrap());
+    assert!(*least > 100 && *most < 2 * *least, "{slices:?}");
+}
+
+/// One worker, and one program: a request that waits for the host and computes in turn, and quick ones that come.
+#[test]
+fn a_heavy_request_takes_turns_with_those_of_its_own_flow() {
+    let mut flows = Flows::new(1, 10);
+    let mut now = 0;
+    flows.add(A, 1, 1, 0, now).unwrap();
+    assert_eq!(next(&mut flows, 0, false, now), Some(1));
+    for job in [2, 3] {
+        flows.add(A, 1, job, 0, now).unwrap();
+    }
+    now = HEAVY;
+    assert!(
+        !flows.is_wanted(0, now),
+        "it never waited: its machine is the next one's"
+    );
+    let total = flows.park(0, now);
+    assert_eq!(total, HEAVY);
+    flows.go_on(A, 0, 1, total, now);
+    assert_eq!(flows.next(0, false, now), Some(Next::Parked(1)), "not yet heavy");
+    now += BRIEF + 1;
+    assert!(flows.is_wanted(0, now));
+    flows.give_way(0, 1, now);
+    for job in [2, 3] {
+        assert_eq!(next(&mut flows, 0, false, now), Some(job));
+        flows.done(0, now);
+        assert_eq!(flows.next(0, false, now), Some(Next::Parked(1)));
+        now += BRIEF + 1;
+        assert_eq!(flows.is_wanted(0, now), job == 2);
+        match job {
+            2 => flows.give_way(0, 1, now),
+            _ => assert_eq!(flows.park(0, now), HEAVY + 3 * (BRIEF + 1)),
+        }
+    }
+    // It waits for a moment each time: its turn, and then the other's.
+    flows.go_on(A, 0, 1, HEAVY + 1, now);
+    for job in [4, 5] {
+        flows.add(A, 1, job, 0, now).unwrap();
+        let first = flows.next(0, false, now);
+        flows.park(0, now);
+        match job {
+            4 => assert_eq!(first, Some(Next::Job(4)), "it ran last"),
+            _ => assert_eq!(first, Some(Next::Parked(1))),
+        }
+    }
+    assert_eq!(flows.next(0, false, now), Some(Next::Job(5)));
+}
+
 /// Two that spin on two workers, and one that is brief: the first two share one worker from when they are known.
 #[test]
 fn long_flows_leave_one_worker_together() {
@@ -233,7 +371,7 @@ fn long_flows_leave_one_worker_together() {
     flows.add(C, 1, 200, 0, 0).unwrap();
     assert_eq!(next(&mut flows, 0, false, 0), Some(0));
     assert_eq!(next(&mut flows, 1, false, 0), Some(100));
-    let mut now = LONG + 1;
+    let mut now = LONG_COLD + 1;
     flows.done(0, now);
     flows.done(1, now);
     assert_eq!(next(&mut flows, 0, false, now), Some(200));
@@ -310,7 +448,7 @@ fn every_job_is_run_once_in_turn_and_slow_lines_never_hold_all_workers() {
             }
             let allowed: Vec<FlowId> = queued
                 .iter()
-                .filter(|(id, jobs)| !jobs.is_empty() && flows.may_run(**id, now))
+                .filter(|(id, jobs)| !jobs.is_empty() && flows.may_take(**id, worker, now))
                 .map(|(id, _)| *id)
                 .collect();
             let Some(given) = next(&mut flows, worker, false, now) else {
