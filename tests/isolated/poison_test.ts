@@ -89,8 +89,10 @@ function suite({ runtime, test, site }: Suite): void {
 
   for (const [deed, ends] of Object.entries(STATUSES)) {
     const statuses = runtime === 'core' ? IN_CORE[deed] ?? ends : ends
+    // One that ends by itself has time for it: how long it takes is the host's affair.
+    const path = statuses.includes(504) ? '/poison' : '/finish'
     test(`${deed} ends with ${statuses.join(' or ')}, and the next request is right`, async () => {
-      const { status, text } = await site.ask(`/poison?what=${deed}`)
+      const { status, text } = await site.ask(`${path}?what=${deed}`)
       assert(statuses.includes(status), `status ${status}: ${text.slice(0, 300)}`)
       for (let i = 0; i < 2; i++) {
         assertEquals((await site.ask('/hello')).text, '{"hello":"world","calls":1}')
