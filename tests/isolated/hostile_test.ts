@@ -71,8 +71,9 @@ function suite({ runtime, test, site }: Suite): void {
     const wanted = runtime === 'core' ? IN_CORE[attack] ?? answer : answer
     const words = typeof wanted === 'string' ? 'is answered' : `is ${wanted.join(' ')}`
     test(`${attack} ${words}, and the next request is right`, async () => {
-      const path = `/do?what=${attack}`
-      await assertAnswer(site, path, wanted)
+      // One that ends by itself has time for it: how long it takes is the host's affair.
+      const isEnded = typeof wanted !== 'string' && wanted[0] === 504
+      await assertAnswer(site, `${isEnded ? '/do' : '/patient_do'}?what=${attack}`, wanted)
       await assertClean()
     })
   }
@@ -94,7 +95,8 @@ function suite({ runtime, test, site }: Suite): void {
   for (const [attack, ends] of Object.entries(OPEN_ENDED)) {
     const statuses = runtime === 'core' && OF_DENO.has(attack) ? [500] : ends
     test(`${attack} ends with ${statuses.join(' or ')}, and the next request is right`, async () => {
-      const { status } = await site.ask(`/do?what=${attack}`)
+      const path = statuses.includes(504) ? '/do' : '/patient_do'
+      const { status } = await site.ask(`${path}?what=${attack}`)
       assert(statuses.includes(status), `status ${status}`)
       await assertClean()
     })

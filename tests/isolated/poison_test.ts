@@ -90,7 +90,7 @@ function suite({ runtime, test, site }: Suite): void {
   for (const [deed, ends] of Object.entries(STATUSES)) {
     const statuses = runtime === 'core' ? IN_CORE[deed] ?? ends : ends
     // One that ends by itself has time for it: how long it takes is the host's affair.
-    const path = statuses.includes(504) ? '/poison' : '/finish'
+    const path = statuses.includes(504) ? '/poison' : '/patient_poison'
     test(`${deed} ends with ${statuses.join(' or ')}, and the next request is right`, async () => {
       const { status, text } = await site.ask(`${path}?what=${deed}`)
       assert(statuses.includes(status), `status ${status}: ${text.slice(0, 300)}`)

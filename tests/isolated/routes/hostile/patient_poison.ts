@@ -6,5 +6,5 @@ export const isolated = {
   cpuMs: 20_000,
   memoryMb: 64,
   outputBytes: 100_000,
-  warmup: [{ path: '/finish?what=nothing' }],
+  warmup: [{ path: '/patient_poison?what=nothing' }],
 }
