@@ -4,18 +4,28 @@ import { fromFileUrl } from '@std/path'
 /** The first start builds the native library. */
 const START_MS = 600_000
 
+/** The folder of its routes. */
+export const SOAK_ROUTES = fromFileUrl(new URL('./routes', import.meta.url))
+
 /** A server at work. */
-export interface SoakServer {
+export interface SoakServer extends AsyncDisposable {
   readonly pid: number
   readonly origin: string
   stop(): Promise<void>
 }
 
-/** Starts `main.ts` on a free port; rejects when no isolated route answers within ten minutes, the build of the library among them. */
-export async function startSoakServer(): Promise<SoakServer> {
+/** Starts `main.ts` on a free port, with the routes of a folder that has those of the soak; rejects when no isolated route answers within ten minutes, the build of the library among them. */
+export async function startSoakServer(routes = SOAK_ROUTES): Promise<SoakServer> {
   const port = freePort()
   const child = new Deno.Command(Deno.execPath(), {
-    args: ['run', '-A', '--no-prompt', '--no-check', fromFileUrl(new URL('./main.ts', import.meta.url))],
+    args: [
+      'run',
+      '-A',
+      '--no-prompt',
+      '--no-check',
+      fromFileUrl(new URL('./main.ts', import.meta.url)),
+      routes,
+    ],
     env: { PORT: String(port), DENO_ENV: 'production' },
     stdin: 'null',
     stdout: 'null',
@@ -36,7 +46,7 @@ export async function startSoakServer(): Promise<SoakServer> {
     try {
       const response = await fetch(`${origin}/hello?id=0`)
       last = `status ${response.status}: ${await response.text()}`
-      if (response.status === 200) return { pid: child.pid, origin, stop }
+      if (response.status === 200) return { pid: child.pid, origin, stop, [Symbol.asyncDispose]: stop }
     } catch {
       // It does not listen yet.
     }

@@ -5,12 +5,17 @@
  */
 import { assert, assertEquals } from '@std/assert'
 import { Router } from '@mayfly/mayfly'
-import { fromFileUrl, join } from '@std/path'
+import { join } from '@std/path'
+import {
+  ATTACKING_PROGRAM,
+  BY_ANSWERS,
+  BY_CALLS,
+  writeAttackingHandler,
+  writeAttackingNative,
+} from '../../benchmark/neighbours/host_attacks.ts'
 import { listen } from '../listening.ts'
 import { until } from '../until.ts'
 import { compile, testNative } from './native_programs.ts'
-
-const GUEST = fromFileUrl(new URL('./attacks_guest.c', import.meta.url))
 
 /** Longest CPU time of the server's thread for one attack and {@link TURNS} of the neighbour. */
 const SERVER_MS = 50
@@ -20,48 +25,6 @@ const TURNS = 3
 const NOISE = 1.05
 /** Rounds of all attacks behind the first, which fills caches. */
 const ROUNDS = 1
-
-/** Attacks by system calls. All go on until the deadline or a limit. */
-const BY_CALLS = [
-  'readv',
-  'pwritev',
-  'random-bytes',
-  'nested-sets',
-  'shrunk-files',
-  'mapped-paths',
-  'long-maps',
-  'symbolic-links',
-  'first-writes',
-]
-
-/** Attacks by what a handler answers, throws or prints, which the server's thread reads. */
-const BY_ANSWERS: Readonly<Record<string, string>> = {
-  headers: `return new Response('x', { headers: Array.from({ length: 80_000 }, (_, i) => ['x-' + i, '']) })`,
-  'set-headers':
-    `for (let i = 0; i < 20_000; i++) ctx.set.header('x-' + i % 90, 'a')\n    return ctx.send.text('x')`,
-  cookies:
-    `for (let i = 0; i < 20_000; i++) ctx.set.cookie('c' + i % 90, 'a')\n    return ctx.send.text('x')`,
-  stack: `throw Object.assign(new Error('x'), { stack: 'Error: x\\n    at ' + '('.repeat(8000) + ':1:2)' })`,
-  'stack-spaces': `throw Object.assign(new Error('x'), { stack: ' '.repeat(8000) + 'x' })`,
-  'stack-file':
-    `throw Object.assign(new Error('x'), { stack: 'Error: x\\n    at f (file:///dev/zero:1:1)' })`,
-  message: `throw new Error('\\u001b[2J'.repeat(100_000))`,
-  log: `for (;;) console.error('\\u001b[2J'.repeat(1000))`,
-  state: `ctx.state.deep = JSON.parse('['.repeat(5000) + ']'.repeat(5000))\n    return ctx.send.text('x')`,
-}
-
-function attackRoute(): string {
-  const cases = Object.entries(BY_ANSWERS).map(([name, text]) => `  case '${name}':\n    ${text}`)
-  return `export const isolated = { timeoutMs: 60_000, cpuMs: 300, memoryMb: 64, may: ['state'], warmup: 0 }
-export function GET(ctx) {
-  switch (ctx.get.query('what')) {
-${cases.join('\n')}
-  default:
-    return ctx.send.text('clean')
-  }
-}
-`
-}
 
 const HELLO = `let calls = 0
 export const isolated = { warmup: [{ path: '/hello' }] }
@@ -74,11 +37,9 @@ testNative(
   async () => {
     const routes = await Deno.makeTempDir({ prefix: 'mayfly-attacks-' })
     try {
-      await compile(GUEST, join(routes, '_attacks'), '-static')
-      const native =
-        `export const isolated = { program: './_attacks', timeoutMs: 60_000, cpuMs: 1000, memoryMb: 64 }\n`
-      await Deno.writeTextFile(join(routes, 'native.ts'), native)
-      await Deno.writeTextFile(join(routes, 'handler.ts'), attackRoute())
+      await compile(ATTACKING_PROGRAM, join(routes, '_attacks'), '-static')
+      await writeAttackingNative(routes)
+      await writeAttackingHandler(routes)
       await Deno.writeTextFile(join(routes, 'hello.ts'), HELLO)
       const router = new Router({
         routesDir: routes,
@@ -125,7 +86,7 @@ testNative(
       }
       const attacks = [
         ...BY_CALLS.map((name) => ({ name, run: () => byCalls(name) })),
-        ...Object.keys(BY_ANSWERS).map((name) => ({ name, run: () => byAnswer(name) })),
+        ...BY_ANSWERS.map((name) => ({ name, run: () => byAnswer(name) })),
       ]
       await assertClean()
       // Its second snapshot takes the place of the first.
