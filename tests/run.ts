@@ -22,6 +22,7 @@ import {
   fuzzing,
   generatedCalls,
   guestSteps,
+  http2Tests,
   nativeLints,
   otherTests,
   prepareAmdV,
@@ -29,6 +30,7 @@ import {
   quickNativeTests,
   quickTests,
   soak,
+  unmodifiedServers,
 } from './tier_steps.ts'
 
 /** Seconds of fuzzing for each target. */
@@ -61,9 +63,12 @@ async function planStages(args: readonly string[]): Promise<Stage[]> {
   if (flags.vtx) return cargo === undefined ? [] : [inTurn([emulatedVtx(cargo, args.slice(1))])]
   if (flags.gate) return await planGate(cargo, flags['after-test'] === true)
   if (flags.nightly) {
-    const native = cargo === undefined
-      ? []
-      : [emulatedAmdVWhole(cargo), emulatedVtx(cargo, []), fuzzing(cargo, FUZZ_SECONDS.nightly)]
+    const native = cargo === undefined ? [] : [
+      emulatedAmdVWhole(cargo),
+      emulatedVtx(cargo, []),
+      fuzzing(cargo, FUZZ_SECONDS.nightly),
+      ...unmodifiedServers(cargo),
+    ]
     return [inTurn([...native, generatedCalls(), ...cargo === undefined ? [] : [soak()]])]
   }
   return [planQuick(cargo)]
@@ -111,7 +116,13 @@ async function planGate(cargo: Cargo | undefined, afterTest: boolean): Promise<S
         // The tests of `runtime: 'core'` run what it builds, and the lints wait for that build anyway.
         [...guest.tests, ...guest.lints],
         [...checks, plain, packages],
-        [...nativeLints(cargo), allNativeTests(cargo), prepareAmdV(cargo), prepareFuzzing(cargo)],
+        [
+          ...nativeLints(cargo),
+          allNativeTests(cargo),
+          http2Tests(),
+          prepareAmdV(cargo),
+          prepareFuzzing(cargo),
+        ],
       ],
       shared: machines,
     },

@@ -147,3 +147,11 @@ export function countRunner(output: string): Count | undefined {
   if (last === undefined) return undefined
   return { passed: Number(last[1]), failed: Number(last[2]), skipped: Number(last[3] ?? 0) }
 }
+
+/** The last line of h2spec: `145 tests, 144 passed, 1 skipped, 0 failed`; one skipped where its script says so. */
+export function countH2spec(output: string): Count | undefined {
+  if (output.includes('SKIPPED')) return { passed: 0, failed: 0, skipped: 1 }
+  const found = /^\d+ tests, (\d+) passed, (\d+) skipped, (\d+) failed$/m.exec(output)
+  if (found === null) return undefined
+  return { passed: Number(found[1]), failed: Number(found[3]), skipped: Number(found[2]) }
+}

@@ -3,7 +3,7 @@ import { dirname, join } from '@std/path'
 import { checkTools } from '../src/isolate/ffi/build/core_build.ts'
 import { IsolationUnavailableError } from '../src/isolate/machines/errors.ts'
 import type { Cargo } from '../src/isolate/ffi/build/toolchain.ts'
-import { countCargoTests, countDenoTests, countRunner, ROOT, type Step } from './runner.ts'
+import { countCargoTests, countDenoTests, countH2spec, countRunner, ROOT, type Step } from './runner.ts'
 import { GATE_FILES, MACHINE_FILES, type Tier, TIER_VARIABLE } from './tiers.ts'
 
 /** Of the emulated AMD-V, after which no more tests start: its share takes some 250 s. */
@@ -203,6 +203,26 @@ export function quickNativeTests({ command, env }: Cargo): Step {
 /** All native tests on this machine's KVM, of the build that the emulated machines run: optimised, with debug assertions. */
 export function allNativeTests(cargo: Cargo): Step {
   return nativeTests(HARDWARE_CARGO, ['--workspace'], hardwareEnvironment(cargo))
+}
+
+/** h2spec against the front, by TLS, of the build of {@link allNativeTests}; skipped aloud without Go, which gets and builds it. */
+export function http2Tests(): Step {
+  return {
+    name: 'HTTP/2 by h2spec',
+    command: `${ROOT}native/front/h2spec.sh`,
+    args: [],
+    env: { MAYFLY: `${ROOT}native/target/hwtest/x86_64-unknown-linux-gnu/debug/mayfly-cli` },
+    count: countH2spec,
+  }
+}
+
+/** Servers of several runtimes behind `mayfly serve`, unmodified; those that are not installed are said. */
+export function unmodifiedServers({ command, env }: Cargo): Step[] {
+  const build = ['build', '--quiet', '--locked', '--release', '--package', 'mayfly-front']
+  return [
+    { name: 'mayfly serve', command, args: build, cwd: `${ROOT}native`, env },
+    { name: 'unmodified servers', command: `${ROOT}native/front/servers.sh`, args: [] },
+  ]
 }
 
 const HARDWARE_CARGO = `${ROOT}native/hwtest/cargo`

@@ -1,11 +1,12 @@
 #!/bin/sh
 # Serves programs of several runtimes unmodified, with a reset for each request and without, asks each and prints a table. What is not installed is
-# said. Build first: cargo build --release -p mayfly-front
+# said; exits with 1 when one does not boot or answers otherwise. Build first: cargo build --release -p mayfly-front
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 mayfly=${MAYFLY:-$here/../target/release/mayfly-cli}
 work=$(mktemp -d)
 server=
+failed=0
 trap '[ -n "$server" ] && kill "$server" 2>/dev/null; rm -rf "$work"' EXIT
 [ -x "$mayfly" ] || { echo "servers.sh: $mayfly is missing, want: cargo build --release -p mayfly-front" >&2; exit 1; }
 
@@ -160,6 +161,7 @@ try() {
   start --ephemeral "$@"
   if [ -z "$address" ]; then
     row "$name" "does not boot: $(grep . "$work/log" | tail -n 1)"
+    failed=1
     stop
     return
   fi
@@ -178,6 +180,7 @@ try() {
   case $name in lighttpd*) kept='has none' ;; *) kept=$(ask 'hello 21hello 22hello 23') ;; esac
   stop
   row "$name" "$boot" "$size" "$reset" "$kept" "$two" "$rate"
+  case "$reset $kept $two" in 'yes yes 2' | 'yes has none 2') ;; *) failed=1 ;; esac
 }
 
 # Libraries of the system, for programs that find some by name while they run.
@@ -204,3 +207,4 @@ try 'Rust std, blocking' rustc run "$work/blocking"
 command -v cargo > /dev/null && (cd "$work/axum" && cargo build --release --quiet --target-dir "$work/axum/target")
 try 'Rust axum' cargo run "$work/axum/target/release/hello"
 try 'lighttpd (C)' lighttpd --allow-read "$work,/usr/lib/lighttpd" run "$(command -v lighttpd)" -D -f "$work/lighttpd.conf"
+exit $failed
