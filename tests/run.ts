@@ -108,14 +108,15 @@ async function planGate(cargo: Cargo | undefined, afterTest: boolean): Promise<S
   await installTools()
   const { plain, machines, packages } = afterTest ? await otherTests() : allTests()
   const checks = [...afterTest ? [] : checkSteps(), checkPackages()]
-  if (cargo === undefined) return [inTurn([...checks, plain, ...machines, packages])]
+  if (cargo === undefined) return [inTurn([...checks, plain, ...machines, ...packages])]
   const guest = await guestSteps(cargo)
+  const [firstPackages, ...otherPackages] = packages
   return [
     {
       lanes: [
         // The tests of `runtime: 'core'` run what it builds, and the lints wait for that build anyway.
         [...guest.tests, ...guest.lints],
-        [...checks, plain, packages],
+        [...checks, plain, firstPackages],
         [
           ...nativeLints(cargo),
           allNativeTests(cargo),
@@ -124,7 +125,7 @@ async function planGate(cargo: Cargo | undefined, afterTest: boolean): Promise<S
           prepareFuzzing(cargo),
         ],
       ],
-      shared: machines,
+      shared: [...otherPackages, ...machines],
     },
     inTurn([fuzzing(cargo, FUZZ_SECONDS.gate), emulatedAmdV(cargo)]),
   ]

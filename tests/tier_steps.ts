@@ -13,6 +13,8 @@ const BUDGET_SECONDS = 420
 const DENO_TEST_MINUTES = 25
 
 const PACKAGES = 'tests/packages'
+/** So many that each ends long before {@link DENO_TEST_MINUTES} on a busy machine too. */
+const PACKAGE_PARTS = 4
 
 /** How a test asks for its tier: by `tiers.ts`, or the runtimes of the fixtures. */
 const ASKS_TIER = /\b(?:isQuick|isRest|RUNTIMES|inEachRuntime|inEachSandbox|openInEach)\b/
@@ -96,8 +98,8 @@ interface GateTests {
   readonly plain: Step
   /** They do. */
   readonly machines: readonly Step[]
-  /** All npm packages, which do too and take minutes. */
-  readonly packages: Step
+  /** All npm packages in parts, which do too and take minutes; the first downloads for all. */
+  readonly packages: readonly Step[]
 }
 
 /** All TypeScript tests. */
@@ -161,11 +163,15 @@ function runsMachines(file: string): boolean {
   return MACHINE_FILES.some((folder) => file.startsWith(folder))
 }
 
-function packageTests(): Step {
-  return denoTests('npm packages', [PACKAGES], {
-    [TIER_VARIABLE]: 'gate' satisfies Tier,
-    MAYFLY_PACKAGES: 'all',
-  })
+/** Parts of the npm packages. The first, which downloads them, runs the folder's other tests too. */
+function packageTests(): Step[] {
+  const parts = Array.from({ length: PACKAGE_PARTS }, (_, at) => `${at + 1}/${PACKAGE_PARTS}`)
+  return parts.map((part, at) =>
+    denoTests(`npm packages, ${part}`, [at === 0 ? PACKAGES : `${PACKAGES}/packages_test.ts`], {
+      [TIER_VARIABLE]: 'gate' satisfies Tier,
+      MAYFLY_PACKAGES: part,
+    })
+  )
 }
 
 /** Files of the quick tier whose tests ask there which tier it is. */
