@@ -33,9 +33,10 @@ function readTier(): Tier | undefined {
   return Deno.env.get(TIER_VARIABLE) as Tier | undefined
 }
 
-/** Files that only the gate runs: attacks, programs that load badly or run cold, the runtime core (whose build takes minutes), npm packages (800 MB to download), Chromium, worker processes in place of machines, growth over many rounds. */
+/** Files that only the gate runs: attacks, programs that load badly or run cold, the runtime core (whose build takes minutes), npm packages (800 MB to download), Chromium, worker processes in place of machines, growth over many rounds, streams of programs that arrive at runtime. */
 export const GATE_FILES = [
   'tests/benchmark/isolated_routes_test.ts',
+  'tests/benchmark/isolated_test.ts',
   'tests/docs/cookbook_test.ts',
   'tests/docs/docs_test.ts',
   'tests/docs/readme_test.ts',
@@ -73,9 +74,13 @@ export const GATE_FILES = [
   'tests/isolated/worker_test.ts',
   'tests/isolated/world_test.ts',
   'tests/packages',
+  'tests/reach/exits_test.ts',
   'tests/reach/kept_test.ts',
+  'tests/reach/sandbox_streams_test.ts',
   'tests/reach/secret_memory_test.ts',
+  'tests/reach/warmup_test.ts',
   'tests/router/reload_growth_test.ts',
+  'tests/sandbox/back_off_test.ts',
   'tests/sandbox/fuzz_test.ts',
   'tests/sandbox/leak_test.ts',
   'tests/sandbox/packages_test.ts',
@@ -94,6 +99,7 @@ export const GATE_FILES = [
   'tests/tenants/native_test.ts',
   'tests/tenants/neighbours_test.ts',
   'tests/tenants/sources_test.ts',
+  'tests/tenants/stream_test.ts',
   'tests/tenants/swap_test.ts',
   'tests/tidy/strict_types_test.ts',
 ] as const
