@@ -10,7 +10,6 @@ import { findProject } from '../isolate/resolve/project.ts'
 import { loadRoutes, type RouteTable } from '../router/load/load.ts'
 import { RouteLoadError } from '../router/load/load_error.ts'
 import type { RouteNotice } from '../router/load/notice.ts'
-import { startHotReload, stopHotReload } from '../router/reload/watch.ts'
 import { serveFile } from '../static/serve_file.ts'
 import { createPool } from '../worker/pool.ts'
 import type { App } from './app.ts'
@@ -114,6 +113,7 @@ export async function prepareApp(app: App, watch: boolean): Promise<void> {
       return
     }
     const live = app.liveReload = app.development ? createLiveReload() : null
+    const { startHotReload } = await import('../router/reload/watch.ts')
     app.hotReload = await startHotReload({
       routesDir,
       viewDirs: live === null ? viewDirs : [...viewDirs, ...staticDirs(app)],
@@ -167,7 +167,10 @@ function staticDirs({ statics }: App): string[] {
 /** Ends what the app holds beside its server. */
 export async function closeApp(app: App): Promise<void> {
   for (const cut of [...app.host.streams]) cut()
-  if (app.hotReload !== undefined) await stopHotReload(app.hotReload)
+  if (app.hotReload !== undefined) {
+    const { stopHotReload } = await import('../router/reload/watch.ts')
+    await stopHotReload(app.hotReload)
+  }
   app.hotReload = undefined
   if (app.liveReload !== null) closeLiveReload(app.liveReload)
   app.liveReload = null

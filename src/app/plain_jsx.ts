@@ -2,7 +2,6 @@
  * JSX in plain routes, compiled as the project's `deno.json` says, as in isolated ones. Deno takes the options of the configuration that
  * it was started with; where that has none for JSX, each tag would become a call of a `React` that nobody imported.
  */
-import { registerHooks } from 'node:module'
 import { extname, fromFileUrl, join } from '@std/path'
 import { loadEsbuild } from '../compiler/esbuild.ts'
 import { readCompilerOptions, toCompilation } from '../isolate/compile/compiler_options.ts'
@@ -32,6 +31,7 @@ export async function openPlainJsx(routesDir: string): Promise<PlainJsx | null> 
     (options.jsxFactory ?? 'React.createElement') === 'React.createElement'
   if (isDefault) return null
   const esbuild = await loadEsbuild<Esbuild>()
+  const { registerHooks } = await import('node:module')
   const hook = registerHooks({
     load(url, context, next) {
       const path = toSource(url, project)

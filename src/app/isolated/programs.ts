@@ -15,7 +15,6 @@ import {
 } from '../../isolate/isolation.ts'
 import { IsolationUnavailableError } from '../../isolate/machines/errors.ts'
 import { type Machines, resolveParked } from '../../isolate/machines/machines.ts'
-import { openProcessPool } from '../../isolate/processes/process_pool.ts'
 import { defaultMachines, type IsolateDefaults } from '../../isolate/plan/options.ts'
 import { type Group, type Groups, type IsolatedRoute, planGroups } from '../../isolate/plan/program.ts'
 import type { LoadedRoute, RouteTable } from '../../router/load/load.ts'
@@ -211,6 +210,7 @@ async function openElsewhere(app: App, options: IsolationOptions, error: Error):
         'and no machine around it; their responses say x-mayfly-isolation: worker',
     )
     try {
+      const { openProcessPool } = await import('../../isolate/processes/process_pool.ts')
       return await openIsolation(options, openProcessPool)
     } catch (failure) {
       error = failure as Error

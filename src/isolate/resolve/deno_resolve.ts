@@ -1,5 +1,4 @@
 /** Module resolution as Deno does it: import maps, package.json, `npm:` and `jsr:` specifiers. */
-import { createRequire, isBuiltin, registerHooks } from 'node:module'
 import { fromFileUrl, toFileUrl } from '@std/path'
 
 const PROBE = 'mayfly-resolve:'
@@ -15,6 +14,11 @@ interface Question {
 
 let lastQuestion = 0
 
+/** Asked for when it is needed: a server whose bundles are kept starts without it. */
+function nodeModule() {
+  return process.getBuiltinModule('node:module')
+}
+
 /**
  * The URL that `specifier` stands for when the module `parentUrl` imports it. Nothing is loaded: a module hook asks Deno's
  * resolver and puts an empty module in the place of what it found. Rejects with what the resolver throws.
@@ -22,7 +26,7 @@ let lastQuestion = 0
 export async function resolveImport(specifier: string, parentUrl: string): Promise<string> {
   const question: Question = { specifier, parentUrl, answer: null, error: undefined }
   const name = PROBE + ++lastQuestion
-  const hook = registerHooks({
+  const hook = nodeModule().registerHooks({
     resolve(asked, context, next) {
       if (asked !== name) return next(asked, context)
       try {
@@ -74,13 +78,13 @@ async function install(specifier: string): Promise<void> {
 
 /** The file that `require(specifier)` in the file `parent` means. Throws what the resolver throws. */
 export function resolveRequire(specifier: string, parent: string): string {
-  return createRequire(toFileUrl(parent)).resolve(specifier)
+  return nodeModule().createRequire(toFileUrl(parent)).resolve(specifier)
 }
 
 /** `fs` and `node:fs` alike as `node:fs`, or null for anything that is not Node's API. */
 export function toBuiltin(specifier: string): string | null {
   if (specifier.startsWith('node:')) return specifier
-  return isBuiltin(specifier) ? `node:${specifier}` : null
+  return nodeModule().isBuiltin(specifier) ? `node:${specifier}` : null
 }
 
 /** A module that came over the network, from Deno's cache. */

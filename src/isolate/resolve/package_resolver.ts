@@ -2,8 +2,6 @@
  * Files of npm packages as the runtime `core` wants them: by the conditions and fields of browsers and workers, which Deno's own
  * resolver does not ask for. enhanced-resolve reads the packages, and Deno says where each lies.
  */
-import * as fs from 'node:fs'
-
 /** How a module names another: the two have conditions of their own. */
 export type ImportKind = 'import' | 'require'
 
@@ -82,6 +80,7 @@ export async function resolvePackageFile(
 
 async function createResolvers(): Promise<Readonly<Record<ImportKind, Resolver>>> {
   const { default: { ResolverFactory } } = await import('enhanced-resolve') as unknown as EnhancedResolve
+  const fs = await import('node:fs')
   const create = (kind: ImportKind) =>
     ResolverFactory.createResolver({
       ...KINDS[kind],

@@ -1,5 +1,5 @@
 /** Who calls a binding. */
-import { AsyncLocalStorage } from 'node:async_hooks'
+import type { AsyncLocalStorage } from 'node:async_hooks'
 
 /** What a binding's function may know of its call. */
 export interface Caller {
@@ -18,6 +18,6 @@ export function caller(): Caller | undefined {
 
 /** Runs `work` as a call of `caller`. */
 export function callAs<T>(caller: Caller, work: () => T): T {
-  storage ??= new AsyncLocalStorage()
+  storage ??= new (process.getBuiltinModule('node:async_hooks').AsyncLocalStorage)()
   return storage.run(caller, work)
 }
