@@ -99,8 +99,14 @@ async function main(programs: number, isCold: boolean): Promise<boolean> {
   }
   const memory = async () => {
     const { bytes, snapshotBytes } = await measureMemory()
-    return `${Math.round(bytes / MIB)} MiB, ${Math.round(snapshotBytes / MIB)} of them snapshots`
+    const { heapUsed, external } = Deno.memoryUsage()
+    const [all, snapshots, own] = [bytes, snapshotBytes, heapUsed + external].map((part) =>
+      Math.round(part / MIB)
+    )
+    return `${all} MiB, ${snapshots} of them snapshots and ${own} JavaScript`
   }
+  // With what the packages' inputs took.
+  console.log(`memory before: ${await memory()}`)
   const server = await open(names)
   try {
     const opened = performance.now() - began
