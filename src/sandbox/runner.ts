@@ -153,10 +153,10 @@ function readText(kind: RunnerKind): Promise<string> {
 
 function toEntry(runtime: IsolateRuntime, typed: boolean): string {
   const engine = runtime === 'deno' ? `import { evaluate } from ${own('deno_engine.ts')}` : `
-import { defineModule } from './${RUNTIME_FILE}'
+import { defineModule, runModule } from './${RUNTIME_FILE}'
 import { createEvaluate } from ${own('core_engine.ts')}
 ${typed ? `import { stripTypes } from ${own('strip_types.ts')}` : 'const stripTypes = null'}
-const evaluate = createEvaluate(defineModule, stripTypes)`
+const evaluate = createEvaluate(defineModule, runModule, stripTypes)`
   return `import { beforeRequest, serve, toReach } from './${RUNTIME_FILE}'
 import { createRunner } from ${own('runner.ts')}
 ${engine}

@@ -49,6 +49,8 @@
     log: ops.op_mayfly_log,
     exit: ops.op_mayfly_exit,
     defineModule: ops.op_mayfly_define_module,
+    // Of QuickJS alone.
+    runModule: globalThis.__mayflyRunModule ?? (() => undefined),
     entropy: ops.op_mayfly_entropy,
     settleBase: ops.op_mayfly_settle_base,
     settleProgram: ops.op_mayfly_settle_program,
@@ -96,6 +98,8 @@
   // The engine's own ways in, and what it has in parts only.
   const gone = ['Deno', '__bootstrap', 'gc', 'Intl', 'Temporal', 'WebAssembly', 'ShadowRealm']
   for (const name of Object.getOwnPropertyNames(globalThis)) {
-    if (gone.includes(name) || name.startsWith('__v8x')) delete globalThis[name]
+    if (gone.includes(name) || name.startsWith('__v8x') || name === '__mayflyRunModule') {
+      delete globalThis[name]
+    }
   }
 })(globalThis)

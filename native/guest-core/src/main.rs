@@ -19,6 +19,8 @@ mod heap;
 mod load;
 mod memory;
 mod ops;
+#[cfg(feature = "quickjs")]
+mod quick;
 mod runtime;
 mod trace;
 

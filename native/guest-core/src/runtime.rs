@@ -49,6 +49,11 @@ fn create() -> Result<JsRuntime, String> {
     .map_err(|error| format!("cannot make an engine: {error}"))?;
     runtime.op_state().borrow_mut().put(texts);
     heap::next_phase();
+    #[cfg(feature = "quickjs")]
+    {
+        deno_core::scope!(scope, &mut runtime);
+        crate::quick::install(scope)?;
+    }
     runtime.add_near_heap_limit_callback(|current, _initial| memory::near_limit(current));
     runtime
         .execute_script("mayfly:host", include_str!("host.js"))

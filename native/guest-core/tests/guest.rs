@@ -81,6 +81,30 @@ fn a_program_that_cannot_be_loaded_is_told() {
 }
 
 #[test]
+fn a_module_that_imports_nothing_runs_without_the_loader() {
+    let program = r#"
+      const { runModule } = host
+      const code = 'export const list = [Array.from("ab"), this]; await 0; export default 2'
+      const [namespace, over] = runModule('file:///app:1/main.js', code)
+      say(await over, namespace.list, namespace.default, Object.keys(namespace))
+      const [, failed] = runModule('file:///app:2/main.js', '\n  throw new RangeError("no")')
+      await failed.catch((error) => say(error.name, error.message, error.stack.includes('file:///app:2/main.js:2:')))
+      for (const code of [
+        'import "./other.js"', 'export * from "./other.js"', 'export {} /*.*/from "./other.js"',
+        'export * //.\nfrom "./other.js"', 'import("./other.js")', 'import.meta', 'from', 'const (', '\0',
+      ]) say(runModule('file:///app:3/main.js', code))
+      const bad = { toString() { throw 1 } }
+      for (const given of [[], ['file:///app:4/main.js', bad], [bad, '']]) say(runModule(...given))
+      const [late] = runModule('file:///app:5/main.js', 'export default eval("imp" + "ort(\'./other.js\')")')
+      await late.default.catch(({ message }) => say(message))
+    "#;
+    let wanted = " a,b, 2 default,list\nRangeError no true\n".to_owned()
+        + &"\n".repeat(12)
+        + "Cannot import file:///app:5/other.js: the runtime 'core' has no modules but those of the bundle, want runtime: 'deno'\n";
+    assert_eq!(said(program), wanted);
+}
+
+#[test]
 fn the_engine_shows_none_of_its_own_ways_in() {
     assert_eq!(
         said(

@@ -73,7 +73,7 @@ const bundled = new Map<IsolateRuntime, Promise<Bundle>>()
 /** The guest, bundled once for each runtime, or kept in `cache`. Rejects as {@link bundleProgram} does. */
 export function bundleRuntime(runtime: IsolateRuntime, cache?: BundleCache): Promise<Bundle> {
   const host = toGuestImport(HOSTS[runtime])
-  const entry = `${runtime === 'core' ? `export { defineModule } from ${host}` : `import ${host}`}
+  const entry = `${runtime === 'core' ? `export { defineModule, runModule } from ${host}` : `import ${host}`}
 import ${toGuestImport('prelude.ts')}
 export { awaitProgram, practiseLoading } from ${toGuestImport('load.ts')}
 export { beforeRequest, prime, serve } from ${toGuestImport('serve.ts')}

@@ -32,6 +32,11 @@ interface CoreHost {
   exit(code: number): never
   /** Makes `code` the module at `url`, which imports find as `name` too; `json` is the module for an import that wants JSON. */
   defineModule(name: string, url: string, code: string, json: string | undefined): void
+  /**
+   * Runs `code` as the module at `url`; its namespace, and the promise of its end. Undefined for one that {@linkcode defineModule} and an
+   * import have to load: it imports others, cannot be compiled, or the engine cannot run modules by themselves.
+   */
+  runModule(url: string, code: string): readonly [namespace: object, over: Promise<unknown>] | undefined
   limitMemory(bytes: number): void
   settleBase(): void
   settleProgram(): void
@@ -47,7 +52,7 @@ interface CoreHost {
 const { __mayfly: core } = globalThis as unknown as { __mayfly: CoreHost }
 const { receive, sendKept, sendText, sendBytes, log, startTimer } = core
 /** For programs that bring modules along. */
-export const { defineModule } = core
+export const { defineModule, runModule } = core
 let discards = false
 /** Memory of the runtime itself, the program and its modules. */
 const OWN_BYTES = 16 << 20

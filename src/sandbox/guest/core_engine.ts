@@ -5,10 +5,20 @@ import { missingModule, type Namespace } from './engine.ts'
 /** Makes `code` the module at `url`, which imports find by `name` too; `json`: its text for an import that wants JSON. */
 export type DefineModule = (name: string, url: string, code: string, json: string | undefined) => void
 
+/**
+ * Runs `code` as the module at `url`, which imports nothing: its namespace, and the promise of its end. Undefined where it may import, and
+ * where its error is for the loader to tell.
+ */
+export type RunModule = (
+  url: string,
+  code: string,
+) => readonly [namespace: object, over: Promise<unknown>] | undefined
+
 /** From TypeScript to JavaScript; lines stay. */
 export type Strip = (text: string) => string
 
 const { stringify } = JSON
+const ROOT = MODULE_ROOT.slice(0, -1)
 /** The loader keeps every module by its URL, those of the warm-up too: each program lies in a folder of its own. */
 let programs = 0
 /** Names that imports find. */
@@ -17,10 +27,18 @@ const known = new Set<string>()
 const CARRIER = '__mayflyModules'
 
 /** Makes what runs a program; as {@link Evaluate}. `strip` is null in a runner for JavaScript alone. */
-export function createEvaluate(define: DefineModule, strip: Strip | null) {
+export function createEvaluate(define: DefineModule, run: RunModule, strip: Strip | null) {
   return async ({ main, modules }: GuestProgram): Promise<Namespace> => {
-    const root = MODULE_ROOT.replace(/\/$/, `:${++programs}/`)
+    const root = `${ROOT}:${++programs}/`
     const bytes: Uint8Array<ArrayBuffer>[] = []
+    const [only] = modules
+    if (modules.length === 1 && (only![1] === 'js' || only![1] === 'ts')) {
+      const ran = run(root + main, toCode(only!, strip, bytes, root))
+      if (ran !== undefined) {
+        await ran[1]
+        return ran[0] as Namespace
+      }
+    }
     for (const entry of modules) {
       const [name, kind, content] = entry
       known.add(name)

@@ -134,7 +134,9 @@ export async function createRunner(
 /** Whether its clients of HTTP may be others than `fetch`. */
 function usesHttp(program: GuestProgram | undefined): boolean {
   return program !== undefined &&
-    program.modules.some(([, , content]) => typeof content === 'string' && HTTP_IMPORT.test(content))
+    program.modules.some(([, , content]) =>
+      typeof content === 'string' && content.includes('http') && HTTP_IMPORT.test(content)
+    )
 }
 
 async function answerFetch(
