@@ -37,7 +37,7 @@ for (const runtime of RUNTIMES) {
         told.length = 0
         const texts = await Promise.all(
           Array.from({ length: CLIENTS }, async (_, client) => {
-            const reader = await open(`what=events&n=${EVENTS}&client=${client}`)
+            const reader = await open(`n=${EVENTS}&client=${client}`)
             let text = ''
             for (let read; !(read = await reader.read()).done;) text += read.value
             return text
@@ -55,7 +55,7 @@ for (const runtime of RUNTIMES) {
         told.length = 0
         await Promise.all(
           Array.from({ length: CLIENTS }, async (_, client) => {
-            const reader = await open(`what=events&n=1000000&client=${client}`)
+            const reader = await open(`n=1000000&client=${client}`)
             for (let read = 0; read < client % 3; read++) assert(!(await reader.read()).done)
             await reader.cancel()
           }),
@@ -70,7 +70,7 @@ for (const runtime of RUNTIMES) {
         requests++
         using connection = await Deno.connect(server.address as { hostname: string; port: number })
         await connection.write(
-          new TextEncoder().encode('GET /do?what=large HTTP/1.1\r\nhost: localhost\r\n\r\n'),
+          new TextEncoder().encode('GET /large HTTP/1.1\r\nhost: localhost\r\n\r\n'),
         )
         await untilBack()
         // A guest that did not stop at its window would have been over its bytes long before.

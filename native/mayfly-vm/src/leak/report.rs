@@ -232,6 +232,7 @@ impl Report {
                 "noticedBy": b.noticed_by().collect::<Value>(),
                 "hidden": b.hidden,
                 "right": b.is_right(),
+                "unplanted": b.trouble,
             })
         });
         let all = json!({

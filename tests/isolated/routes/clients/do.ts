@@ -2,10 +2,10 @@
 import type { Context } from '@mayfly/mayfly'
 
 export const isolated = {
-  warmup: [{ path: '/do?what=events&n=2' }],
+  warmup: [{ path: '/do?n=2' }],
   bindings: ['TELL'],
-  timeoutMs: 20_000,
-  limits: { streamMs: 120_000, streamIdleMs: 3000, streamBytes: 67_108_864 },
+  timeoutMs: 60_000,
+  limits: { streamMs: 600_000, streamIdleMs: 60_000, streamBytes: 67_108_864 },
 }
 
 interface Env {
@@ -17,19 +17,6 @@ const pause = (ms: number) => new Promise((done) => setTimeout(done, ms))
 export function GET(ctx: Context): Response {
   const { TELL } = ctx.env as unknown as Env
   const n = Number(ctx.get.query('n'))
-  if (ctx.get.query('what') === 'large') {
-    const piece = new Uint8Array(50_000)
-    let made = 0
-    return new Response(
-      new ReadableStream({
-        pull(controller) {
-          made += piece.length
-          controller.enqueue(piece)
-        },
-        cancel: () => TELL(`${made}`),
-      }, { highWaterMark: 0 }),
-    )
-  }
   return ctx.send.sse(async function* () {
     try {
       for (let i = 0; i < n; i++) {

@@ -86,7 +86,8 @@ pub fn plant(ending: u8) -> ! {
     registers();
     // The other thread ends the request while this one waits: each has its own registers, and another than at first runs.
     let other = std::thread::Builder::new().spawn(move || {
-        let mut turns = 3;
+        // A turn may pass before the first thread ran at all, on a machine that is slow and busy.
+        let mut turns = 100;
         while turns > 0 {
             // SAFETY: the call has no arguments; the word is read whole.
             unsafe {
