@@ -27,6 +27,7 @@ import { createFaultLog, flushFaults, logFault, logNews } from './fault_log.ts'
 import {
   closeIsolated,
   newIsolatedRoutes,
+  openReadings,
   openRecorder,
   setIsolatedTable,
   startIsolated,
@@ -108,7 +109,8 @@ export async function prepareApp(app: App, watch: boolean): Promise<void> {
     await openTenants(app, watch)
     const viewDirs = viewsDir === undefined ? [] : [viewsDir]
     if (!watch || !(hotReload ?? app.development)) {
-      swapRoutes(app, await loadRoutes({ routesDir, onNotice }))
+      const readings = await openReadings(app)
+      swapRoutes(app, await loadRoutes({ routesDir, onNotice, readings }))
       if (watch) startIsolated(app)
       return
     }

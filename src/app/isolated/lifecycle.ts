@@ -1,4 +1,7 @@
 /** How isolated routes begin and end with their app. */
+import { resolve } from '@std/path'
+import type { Readings } from '../../compiler/readings.ts'
+import { KeptReadings } from '../../isolate/bundle/kept_readings.ts'
 import { openVirtualMachines } from '../../isolate/boot/virtual_machines.ts'
 import { closeIsolation } from '../../isolate/isolation.ts'
 import { closeRecorder, createRecorder } from '../../isolate/warm/warmup_recorder.ts'
@@ -37,6 +40,14 @@ export function openRecorder(app: App): void {
   isolated.recorder.tell(
     'mayfly: records requests of isolated routes, of each shape one, in NAME.warmup.json beside the route',
   )
+}
+
+/** What an earlier start read of route files; undefined where nothing is kept. */
+export async function openReadings({ isolated, options }: App): Promise<Readings | undefined> {
+  const { isolate, routesDir } = options
+  if (isolate === false || isolate?.cacheDir === undefined) return undefined
+  isolated.readings = await KeptReadings.open(isolate.cacheDir, resolve(routesDir))
+  return isolated.readings ?? undefined
 }
 
 /** Ends the machines, a build that nobody needs any more, and the recording. */

@@ -4,5 +4,5 @@
  * come into service one by one; a request for one that is not there yet brings it to the front.
  */
 export { toIsolatedHandler, waitedForStart } from './handler.ts'
-export { closeIsolated, newIsolatedRoutes, openRecorder } from './lifecycle.ts'
+export { closeIsolated, newIsolatedRoutes, openReadings, openRecorder } from './lifecycle.ts'
 export { openSharedMachines, runsInWorkers, setIsolatedTable, startIsolated } from './programs.ts'

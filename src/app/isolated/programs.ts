@@ -13,6 +13,7 @@ import {
   openIsolation,
   startGroup,
 } from '../../isolate/isolation.ts'
+import { NO_READINGS } from '../../compiler/readings.ts'
 import { IsolationUnavailableError } from '../../isolate/machines/errors.ts'
 import { type Machines, resolveParked } from '../../isolate/machines/machines.ts'
 import { defaultMachines, type IsolateDefaults } from '../../isolate/plan/options.ts'
@@ -78,7 +79,7 @@ async function follow(app: App, table: RouteTable): Promise<void> {
   if (routes.length === 0 && isolated.isolation === null) return
   try {
     // The files are read while the machines open.
-    const planned = planGroups(routes.map(toIsolatedRoute), toDefaults(app))
+    const planned = planGroups(routes.map(toIsolatedRoute), toDefaults(app), isolated.readings ?? NO_READINGS)
     planned.catch(() => {})
     const isolation = isolated.isolation ??= await open(app)
     const groups = await planned
@@ -115,7 +116,7 @@ async function startPrograms(
   if (!isFresh) isolated.comparison = compare(app, isolation, groups, isLast)
 }
 
-/** Starts those programs again whose kept bundles are not what the files give now, when the first requests are over. */
+/** Keeps what was read, and starts those programs again whose kept bundles are not what the files give now, when the first requests are over. */
 async function compare(
   app: App,
   isolation: Isolation,
@@ -124,6 +125,7 @@ async function compare(
 ): Promise<void> {
   try {
     await delay(COMPARE_AFTER_MS, { signal: app.isolated.stop.signal, persistent: false })
+    await app.isolated.readings?.save()
     for (const group of groups) {
       if (!isLast()) return
       if (await isOutdated(isolation, group) && isLast()) await start(app, isolation, group, true)

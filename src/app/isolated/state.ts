@@ -1,4 +1,5 @@
 import type { RequestState } from '../../context/state.ts'
+import type { KeptReadings } from '../../isolate/bundle/kept_readings.ts'
 import { StartLine } from '../../isolate/boot/start_line.ts'
 import type { Isolation } from '../../isolate/isolation.ts'
 import type { Machines, MachinesOptions } from '../../isolate/machines/machines.ts'
@@ -37,6 +38,8 @@ export interface IsolatedRoutes extends IsolatedSettings {
   comparison: Promise<void> | undefined
   /** The attempts to open machines that could not be opened; undefined where they could. Never rejects. */
   again: Promise<void> | undefined
+  /** What was read of route files at an earlier start, and is at this one; null where nothing is kept. */
+  readings: KeptReadings | null
   /** The native library is compiling. */
   building: boolean
   /** Of requests that wait for the start of their program true, of those that did false. */
@@ -64,6 +67,7 @@ export function createIsolatedRoutes(settings: IsolatedSettings): IsolatedRoutes
     work: undefined,
     comparison: undefined,
     again: undefined,
+    readings: null,
     building: false,
     starting: new WeakMap(),
     recorder: null,

@@ -3,16 +3,16 @@
  * file is as it was: those that it consists of, the configuration above them, and the bundler's own.
  *
  * ```text
- * digest of the rest, 64 hex digits | line feed | { files: { path: digest }, map, inputs, missing, code: base64 }
+ * { files: { path: digest }, map, inputs, missing, code: base64 }
  * ```
  * A file that would have been found in the place of another, had it been there, is not seen: whoever takes a kept bundle makes it anew
  * when there is time, and compares.
  */
-import { equals } from '@std/bytes'
-import { basename, dirname, fromFileUrl, join } from '@std/path'
+import { dirname, fromFileUrl, join } from '@std/path'
 import type { MissingUse } from '../core/missing_in_core.ts'
 import { hexDigest } from '../../context/hex_digest.ts'
 import { cacheFile } from './cache_file.ts'
+import { readKept, touchKept, writeKept } from './kept_file.ts'
 
 /** A bundle. The same input and sources give the same bytes. */
 export interface Bundle {
@@ -35,8 +35,6 @@ export interface TakenBundle {
 const OWN = ['./', '../compile/', '../resolve/', '../core/'].map((path) => new URL(path, import.meta.url))
 /** Files above a module that say what its imports lead to, and how it is compiled. */
 const CONFIGS = ['deno.json', 'deno.jsonc', 'deno.lock', 'package.json', 'tsconfig.json']
-/** Hex digits of SHA-256. */
-const DIGITS = 64
 
 /** The bundles of a folder that nobody else may write to. */
 export class BundleCache {
@@ -67,14 +65,11 @@ export class BundleCache {
 
   async #read(path: string): Promise<Bundle | null> {
     try {
-      const bytes = await Deno.readFile(path)
-      const rest = bytes.subarray(DIGITS + 1)
-      if (new TextDecoder().decode(bytes.subarray(0, DIGITS)) !== await hexDigest(rest)) return null
-      const { files, code, ...bundle } = JSON.parse(new TextDecoder().decode(rest))
+      const text = await readKept(path)
+      if (text === null) return null
+      const { files, code, ...bundle } = JSON.parse(text)
       if (!await areAsTheyWere(files)) return null
-      // Of what was used last the most stays.
-      const now = new Date()
-      await Deno.utime(path, now, now)
+      await touchKept(path)
       return { ...bundle, code: Uint8Array.fromBase64(code) }
     } catch (error) {
       if (!(error instanceof Deno.errors.NotFound)) {
@@ -90,17 +85,7 @@ export class BundleCache {
     const files = Object.fromEntries(
       await Promise.all(paths.map(async (file) => [file, await digestFile(file)])),
     )
-    const rest = JSON.stringify({ files, ...bundle, code: code.toBase64() })
-    const bytes = new TextEncoder().encode(`${await hexDigest(rest)}\n${rest}`)
-    if (await isFileOf(path, bytes)) return
-    const draft = join(this.#folder, `.${basename(path)}.${crypto.randomUUID()}.tmp`)
-    try {
-      await Deno.writeFile(draft, bytes, { createNew: true, mode: 0o600 })
-      await Deno.rename(draft, path)
-    } catch (error) {
-      await Deno.remove(draft).catch(() => {})
-      throw error
-    }
+    await writeKept(path, JSON.stringify({ files, ...bundle, code: code.toBase64() }))
   }
 }
 
@@ -109,11 +94,6 @@ async function areAsTheyWere(files: Readonly<Record<string, string>>): Promise<b
     Object.entries(files).map(async ([file, then]) => await digestFile(file) === then),
   )
   return same.every(Boolean)
-}
-
-async function isFileOf(path: string, bytes: Uint8Array): Promise<boolean> {
-  const there = await Deno.readFile(path).catch(() => null)
-  return there !== null && equals(there, bytes)
 }
 
 function configsAbove(root: string): string[] {

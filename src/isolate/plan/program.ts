@@ -2,6 +2,7 @@
 import { hexDigest } from '../../context/hex_digest.ts'
 import { pooledMap } from '@std/async'
 import { dirname } from '@std/path'
+import { NO_READINGS, type Readings } from '../../compiler/readings.ts'
 import { readExecutable } from './executable.ts'
 import {
   type Bundle,
@@ -153,11 +154,12 @@ const READS = 16
 export async function planGroups(
   routes: readonly IsolatedRoute[],
   defaults: IsolateDefaults = {},
+  readings: Readings = NO_READINGS,
 ): Promise<Groups> {
   const failures: RouteFailure[] = []
   const groups = new Map<string, Member[]>()
   const sorted = routes.toSorted((a, b) => a.file < b.file ? -1 : 1)
-  for await (const read of pooledMap(READS, sorted, (route) => readMember(route, defaults))) {
+  for await (const read of pooledMap(READS, sorted, (route) => readMember(route, defaults, readings))) {
     if ('error' in read) {
       failures.push(read)
       continue
@@ -175,10 +177,12 @@ export async function planGroups(
 async function readMember(
   route: IsolatedRoute,
   defaults: IsolateDefaults,
+  readings: Readings,
 ): Promise<Member | RouteFailure> {
   try {
     const source = await Deno.readTextFile(route.path)
-    const value = await readIsolated(route.file, route.path, source)
+    const read = () => readIsolated(route.file, route.path, source)
+    const value = await readings.of('isolated', route.path, source, read)
     const given = resolveIsolateOptions(route.file, value, defaults)
     const options = { ...given, warmup: await readWarmup(route, given) }
     planWarmup(route.file, route.pattern, toTargets(route, 0), options.warmup)

@@ -1,3 +1,4 @@
+import { NO_READINGS, type Readings } from '../../compiler/readings.ts'
 import { classify, findMountClashes, type RouteFile, RouteNamesError, shownFile } from './classify.ts'
 import { type Crawl, crawl, type CrawledFile } from './crawl.ts'
 import {
@@ -59,6 +60,8 @@ export interface LoadOptions {
   /** What the last load left, for a reload. */
   readonly cache?: LoadCache
   readonly versions?: ModuleVersions
+  /** What an earlier start read of route files. */
+  readonly readings?: Readings | undefined
 }
 
 const firstVersions: ModuleVersions = { versionOf: () => 0, noteRead: () => {} }
@@ -78,7 +81,7 @@ export async function loadRoutes(options: LoadOptions): Promise<RouteTable> {
   const crawled = await crawl(routesDir)
   const { files, errorScopes, problems } = classify(crawled)
   if (problems.length > 0) throw new RouteNamesError(routesDir, problems)
-  const pass: LoadPass = { versions, onNotice, visited: new Set() }
+  const pass: LoadPass = { versions, onNotice, visited: new Set(), readings: options.readings ?? NO_READINGS }
   tellOfStrays(pass, cache, crawled)
   const routes: LoadedRoute[] = []
   for (const file of files) {
@@ -108,7 +111,8 @@ async function loadRoute(
   routesDir: string,
 ): Promise<LoadedRoute | null> {
   const { file, path, pattern: { text: pattern } } = at
-  const tried = await loadCached(pass, cache.routes, { path, file, pattern }, loadRouteModule)
+  const load = (file: string, path: string) => loadRouteModule(file, path, pass.readings)
+  const tried = await loadCached(pass, cache.routes, { path, file, pattern }, load)
   tellOfRoute(pass, tried)
   const { value: module, version } = tried.entry
   if (module !== null && !serves(module)) return null

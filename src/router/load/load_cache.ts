@@ -1,3 +1,4 @@
+import type { Readings } from '../../compiler/readings.ts'
 import { reasonOf, RouteLoadError } from './load_error.ts'
 import type { RouteNotice } from './notice.ts'
 import type { RouteFunction, RouteModule } from './route_module.ts'
@@ -35,6 +36,7 @@ export interface LoadPass {
   readonly onNotice: (notice: RouteNotice) => void
   /** Files of this pass; the cache drops the others. */
   readonly visited: Set<string>
+  readonly readings: Readings
 }
 
 /** Makes the empty cache of a first load. */

@@ -1,6 +1,7 @@
 import { isMethod, type Method, METHODS } from '../match/methods.ts'
 import { toFileUrl } from '@std/path'
 import { nearName } from '../../text/near_name.ts'
+import { NO_READINGS, type Readings } from '../../compiler/readings.ts'
 import { HOOK } from '../../compiler/hook.ts'
 import { mayBeIsolated, readExports } from './isolated.ts'
 import { placeOf, placeOfName, reasonOf, RouteLoadError } from './load_error.ts'
@@ -44,10 +45,15 @@ const FOREIGN = new Set([
  *
  * A file that exports `isolated` is read, never imported. Throws `RouteLoadError`.
  */
-export async function loadRouteModule(file: string, path: string): Promise<RouteModule> {
+export async function loadRouteModule(
+  file: string,
+  path: string,
+  readings: Readings = NO_READINGS,
+): Promise<RouteModule> {
   const source = await readSource(file, path)
   if (mayBeIsolated(source)) {
-    const exports = await readExports(path, source).catch((error) => {
+    const read = () => readExports(path, source)
+    const exports = await readings.of('exports', path, source, read).catch((error) => {
       throw failure(file, error)
     })
     if (exports.isolated) {
