@@ -369,5 +369,6 @@ fn serving(options: &Boot, request_time: f64, per_connection: bool, outgoing: &A
         timeout_ns: seconds(request_time),
         stream_ns: seconds(options.max_stream_time),
         outside: Some(outgoing.clone()),
+        warmup_connects: options.warmup_connect,
     }
 }

@@ -119,6 +119,9 @@ pub struct Boot {
     /// A path that the warm-up asks for, `/` by default; several are asked in turn.
     #[arg(long, value_name = "PATH")]
     pub warmup_path: Vec<String>,
+    /// Let requests of the warm-up connect to what `--allow-connect` lists: they are not played. Each one's connections end with it.
+    #[arg(long, requires = "allow_connect")]
+    pub warmup_connect: bool,
     /// The port that the program is asked on; the first that it listens on by default. It is bound nowhere.
     #[arg(long, value_name = "PORT")]
     pub guest_port: Option<u16>,

@@ -161,7 +161,7 @@ impl Outgoing {
                 "mayfly: the program is refused a connection to {to}, which --allow-connect {to} would allow"
             ),
             true => eprintln!(
-                "mayfly: the program is refused a connection to {to} before its snapshot, which can hold none; requests may make it"
+                "mayfly: the program is refused a connection to {to} before its snapshot, which can hold none; requests may make it, those of the warm-up with --warmup-connect"
             ),
         }
         if last {

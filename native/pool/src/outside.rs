@@ -27,7 +27,8 @@ pub use link::{LINK_BYTES, Link, LinkError, Written};
 /// Whoever makes connections for programs. It is called on machines' threads, which wait for it, and may compute, lock and wake other
 /// threads there, and nothing else (`mayfly_guard`).
 pub trait Outside: Debug + Send + Sync {
-    /// Whether a program may connect there. `booted` is false before its snapshot, which holds no connections.
+    /// Whether a program may connect there. `booted` is false before its snapshot, which holds no connections, but in requests of a
+    /// warm-up that may have some.
     fn permit(&self, to: SocketAddr, booted: bool) -> bool;
 
     /// Makes a connection that was permitted.
@@ -155,6 +156,20 @@ impl Outgoing {
             !passed.is_over
         });
         is_new
+    }
+
+    /// Ends all of them for both sides: the guest reads their ends, and hears that those cannot be made which are not.
+    pub fn hang_up(&mut self, kernel: &mut Kernel) {
+        for (end, _) in kernel.take_dialed() {
+            kernel.host_fail(end, Errno::ECONNREFUSED);
+        }
+        for (end, link) in &self.open {
+            match link.is_made() {
+                true => kernel.host_close(*end),
+                false => kernel.host_fail(*end, Errno::ECONNREFUSED),
+            }
+        }
+        self.close();
     }
 
     /// Ends all of them: their machine has no end of them any more, or will have none.

@@ -57,6 +57,58 @@ fn a_snapshot_connects_to_what_is_allowed_when_it_is_served() {
     }
 }
 
+#[test]
+fn requests_of_a_warm_up_connect_with_an_option() {
+    let Some(folder) = Folder::with("../serve/outgoing") else {
+        return;
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut said = String::new();
+            let _ = stream.read_to_string(&mut said);
+            let _ = stream.write_all(b"heard");
+            let _ = tell.send(());
+        }
+    });
+    let (guest, file) = (folder.file("guest"), folder.file("app.snap"));
+    let (allowed, path) = (format!("127.0.0.1:{port}"), format!("/block/127.0.0.1/{port}"));
+    let warmup = ["--warmup", "2", "--warmup-path", &path, "--warmup-connect"];
+    let allow = ["--allow-connect", &allowed];
+    let written = run(&[&["snapshot", "-o", &file], &warmup[..], &allow, &["run", &guest]].concat());
+    assert!(
+        written.status.success(),
+        "{}",
+        String::from_utf8_lossy(&written.stderr)
+    );
+    assert_eq!(told.try_iter().count(), 2);
+    let served = Served::start(&[&["--ephemeral"], &allow[..], &["snaprun", &file]].concat());
+    assert_eq!(served.get(&path), "heard");
+    for (line, said) in [
+        (
+            &["serve", "--warmup-connect", "run", &guest][..],
+            "--allow-connect",
+        ),
+        (
+            &[
+                "serve",
+                "--warmup-connect",
+                "--allow-connect",
+                &allowed,
+                "snaprun",
+                &file,
+            ],
+            "--warmup-connect with snaprun",
+        ),
+    ] {
+        let refused = run(line);
+        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && told.contains(said), "{told}");
+    }
+}
+
 /// An HTTP server that tells how it was asked, and how long the body was.
 fn upstream() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

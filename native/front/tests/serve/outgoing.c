@@ -170,6 +170,16 @@ static void keep(const char *address, int port) {
     else length = got;
 }
 
+// The same, on a new connection when the old one has ended.
+static void pooled(const char *address, int port) {
+    char byte;
+    if (kept >= 0 && recv(kept, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) {
+        close(kept);
+        kept = -1;
+    }
+    keep(address, port);
+}
+
 // Says something and does not wait for what comes of it.
 static void leave(const char *address, int port) {
     int fd = dial(address, port, 0);
@@ -227,6 +237,7 @@ static void serve(int from) {
     else if (!strcmp(kind, "large")) large(address, port);
     else if (!strcmp(kind, "many")) many(address, port);
     else if (!strcmp(kind, "keep")) keep(address, port);
+    else if (!strcmp(kind, "pooled")) pooled(address, port);
     else if (!strcmp(kind, "leave")) leave(address, port);
     else if (!strcmp(kind, "slow")) slow(address, port);
     else if (!strcmp(kind, "push")) push(address, port);

@@ -431,3 +431,58 @@ fn before_the_snapshot_nothing_is_reached() {
     assert_eq!(counts(&served).refused.load(Ordering::Relaxed), 1);
     assert_eq!(ask(&served, "block", listed), "answer to question");
 }
+
+#[test]
+fn requests_of_a_warm_up_connect_where_that_was_asked_for_and_the_snapshot_holds_no_connection() {
+    let connections = Arc::new(AtomicUsize::new(0));
+    let made = connections.clone();
+    let listed = server(move |mut stream| {
+        let number = made.fetch_add(1, Ordering::SeqCst);
+        let mut ping = [0; 4];
+        while stream.read_exact(&mut ping).is_ok() {
+            // The program waits for it in real time.
+            thread::sleep(Duration::from_millis(20));
+            drop(stream.write_all(number.to_string().as_bytes()));
+        }
+    });
+    let path = format!("/pooled/{}/{}", listed.ip(), listed.port());
+    for ephemeral in [true, false] {
+        let begin = connections.load(Ordering::SeqCst);
+        let how = How {
+            warmup: vec![path.clone(); 3],
+            warmup_connects: true,
+            ephemeral,
+            ..to(&[listed])
+        };
+        let Some(served) = start_how(&how) else { return };
+        // Each request of the warm-up finds the connection of the one before ended.
+        assert_eq!(connections.load(Ordering::SeqCst), begin + 3);
+        wait_until("the warm-up's connections are given back", || {
+            counts(&served).open.load(Ordering::Relaxed) == 0
+        });
+        assert_eq!(ask(&served, "pooled", listed), (begin + 3).to_string());
+        let again = if ephemeral { begin + 4 } else { begin + 3 };
+        assert_eq!(ask(&served, "pooled", listed), again.to_string());
+        let answered = if ephemeral { "4" } else { "6" };
+        assert_eq!(ask(&served, "count", listed), answered);
+        assert_eq!(counts(&served).refused.load(Ordering::Relaxed), 0);
+    }
+}
+
+#[test]
+fn only_requests_of_a_warm_up_connect_and_only_to_what_is_listed() {
+    let (listed, other) = (server(echo), server(echo));
+    let path = |to: SocketAddr| format!("/block/{}/{}", to.ip(), to.port());
+    let how = How {
+        arguments: vec![listed.port().to_string()],
+        warmup: vec![path(listed), path(other), path(listed)],
+        warmup_connects: true,
+        ..to(&[listed])
+    };
+    let Some(served) = start_how(&how) else { return };
+    assert_eq!(ask(&served, "boot", listed), ECONNREFUSED.to_string());
+    let counts = counts(&served);
+    assert_eq!(counts.made.load(Ordering::Relaxed), 2);
+    assert_eq!(counts.refused.load(Ordering::Relaxed), 2);
+    assert_eq!(ask(&served, "block", listed), "answer to question");
+}

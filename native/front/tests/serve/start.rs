@@ -46,6 +46,9 @@ pub struct How {
     /// What it may connect to.
     pub allowed: Vec<String>,
     pub bounds: Bounds,
+    /// Paths that the warm-up asks for, and whether it connects there.
+    pub warmup: Vec<String>,
+    pub warmup_connects: bool,
     /// Longest time of a request.
     pub time: Duration,
 }
@@ -60,6 +63,8 @@ impl Default for How {
             raw: false,
             allowed: Vec::new(),
             bounds: Bounds::default(),
+            warmup: vec!["/count".into(); 2],
+            warmup_connects: false,
             // On an emulated machine it takes seconds to fill the memory.
             time: Duration::from_secs(10),
         }
@@ -101,7 +106,12 @@ pub fn start_how(how: &How) -> Option<Served> {
             true => Arc::new(Raw),
             false => Arc::new(Http),
         },
-        warmup: vec![b"GET /count HTTP/1.1\r\n\r\n".to_vec(); 2],
+        warmup: how
+            .warmup
+            .iter()
+            .map(|path| format!("GET {path} HTTP/1.1\r\n\r\n").into_bytes())
+            .collect(),
+        warmup_connects: how.warmup_connects,
         timeout_ns: 10_000_000_000,
         stream_ns: 60_000_000_000,
         outside: Some(outgoing.clone()),

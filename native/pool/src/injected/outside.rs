@@ -126,6 +126,7 @@ fn start() -> Option<Started> {
         warmup: Vec::new(),
         timeout_ns: 60_000_000_000,
         stream_ns: 60_000_000_000,
+        warmup_connects: false,
         outside: Some(Arc::new(Told {
             dialed: Mutex::new(dialed),
             changed: Mutex::new(changed),

@@ -172,6 +172,11 @@ impl Link {
         !std::mem::replace(&mut state.told, true)
     }
 
+    /// Whether the program knows that it is made.
+    pub(super) fn is_made(&self) -> bool {
+        self.lock().made_told
+    }
+
     /// Whether the program may hear of it, or may find room.
     pub(super) fn is_live(&self) -> bool {
         let state = self.lock();

@@ -1,20 +1,22 @@
 //! The boot of a program that serves.
 
+mod outgoing;
+
 use std::sync::Arc;
 
 use mayfly_linux::action::Action;
 use mayfly_linux::fs::stdio::OutputMode;
-use mayfly_linux::net::permits::Permits;
 use mayfly_vmm::{Host, HostResources, monotonic_ns};
 
 use crate::clock::ClockSource;
 use crate::confined::{ResourceLists, on_vm_thread};
 use crate::outcome::Outcome;
-use crate::outside::{Outside, Permitted};
+use crate::outside::Outside;
 use crate::program::booting::Booting;
 use crate::program::exchange::exchange;
 use crate::program::running::Running;
 use crate::program::serve::{Protocol, Service, Settled, in_ns, settle};
+use crate::program::serving::outgoing::{Awaited, refuse};
 use crate::program::{BootReport, Program};
 use crate::spec::{BootError, Spec};
 
@@ -31,8 +33,10 @@ pub struct Serving {
     pub timeout_ns: u64,
     /// Time that a request may take whose answer is followed as it comes, or whose body is.
     pub stream_ns: u64,
-    /// Who makes its connections to the outside, if anybody: before the snapshot there are none.
+    /// Who makes its connections to the outside, if anybody. The snapshot holds none.
     pub outside: Option<Arc<dyn Outside>>,
+    /// Whether requests of the warm-up may have such connections, which end with their request.
+    pub warmup_connects: bool,
 }
 
 impl Program {
@@ -55,14 +59,9 @@ fn boot_here(
     let mut running = Running::start(host, spec, OutputMode::Stream, true)?;
     running.kernel.serve_host();
     running.kernel.end_input();
-    let refusing = |outside: &Arc<dyn Outside>| -> Arc<dyn Permits> {
-        Arc::new(Permitted {
-            outside: outside.clone(),
-            booted: false,
-        })
-    };
-    let permits = serving.outside.as_ref().map(refusing);
-    running.kernel.set_permits(permits);
+    if let Some(outside) = &serving.outside {
+        refuse(outside, &mut running.kernel);
+    }
     let listed = resources.list(HostResources::of_machine(running.guest.vm()));
     let clock = ClockSource::new(host, spec.clock_grain_ns)?;
     let mut booting = Booting::new(running, clock, &spec.limits, begin)?;
@@ -85,8 +84,10 @@ fn boot_here(
         boot_ns: booted - begin,
         ..BootReport::default()
     };
+    let outside = serving.outside.as_ref().filter(|_| serving.warmup_connects);
+    let awaited = outside.map(|outside| Awaited::new(outside, &mut booting.running));
     for request in &serving.warmup {
-        booting.warm_up(&service, request, serving.timeout_ns)?;
+        booting.warm_up(&service, request, serving.timeout_ns, awaited.as_ref())?;
         report.warmup_requests += 1;
     }
     report.warmup_ns = monotonic_ns() - booted;
@@ -107,17 +108,21 @@ impl Booting {
         }
     }
 
-    fn warm_up(&mut self, service: &Service, request: &[u8], timeout_ns: u64) -> Result<(), BootError> {
+    fn warm_up(
+        &mut self,
+        service: &Service,
+        request: &[u8],
+        timeout_ns: u64,
+        awaited: Option<&Awaited>,
+    ) -> Result<(), BootError> {
         let left = self.deadline.saturating_sub(monotonic_ns());
         let deadlines = in_ns(left.min(timeout_ns));
-        let outcome = exchange(
-            &mut self.running,
-            service,
-            self.clock,
-            request.to_vec(),
-            &mut self.alarm,
-            deadlines,
-        )?;
+        let (running, clock, alarm) = (&mut self.running, self.clock, &mut self.alarm);
+        let request = request.to_vec();
+        let outcome = match awaited {
+            None => exchange(running, service, clock, request, alarm, deadlines)?,
+            Some(awaited) => awaited.exchange(running, service, clock, request, alarm, deadlines)?,
+        };
         match outcome {
             Outcome::Answered(_) => self.settle(Action::Resume),
             other => Err(self.ended(&format!("does not answer a request of the warm-up: {other}"))),
