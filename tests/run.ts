@@ -29,6 +29,7 @@ import {
   prepareFuzzing,
   quickNativeTests,
   quickTests,
+  serveSoak,
   soak,
   unmodifiedServers,
 } from './tier_steps.ts'
@@ -69,7 +70,7 @@ async function planStages(args: readonly string[]): Promise<Stage[]> {
       fuzzing(cargo, FUZZ_SECONDS.nightly),
       ...unmodifiedServers(cargo),
     ]
-    return [inTurn([...native, generatedCalls(), ...cargo === undefined ? [] : [soak()]])]
+    return [inTurn([...native, generatedCalls(), ...cargo === undefined ? [] : [soak(), serveSoak()]])]
   }
   return [planQuick(cargo)]
 }

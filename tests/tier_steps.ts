@@ -403,3 +403,12 @@ export function soak(): Step {
     args: ['run', '-A', '--no-prompt', 'benchmark/soak.ts'],
   }
 }
+
+/** A million requests for each unmodified server behind `mayfly serve`, in both ways. */
+export function serveSoak(): Step {
+  return {
+    name: 'soak of unmodified servers',
+    command: Deno.execPath(),
+    args: ['run', '-A', '--no-prompt', 'benchmark/serve/soak.ts'],
+  }
+}

@@ -4,7 +4,7 @@
  * ```text
  * test      in minutes: format, lint, types, and the main paths of everything
  * gate      all but what follows
- * nightly   emulated VT-x whole, long fuzzing, 100 000 generated calls of the Web surface, unmodified servers, the soak
+ * nightly   emulated VT-x whole, long fuzzing, 100 000 generated calls of the Web surface, unmodified servers, the soaks
  * ```
  */
 

@@ -25,8 +25,8 @@ const PACKAGES = fileOf('../tests/packages/deno.json')
 
 /** Builds what must be built into `folder`. Throws where a tool is missing. */
 export async function prepareServers(folder: string): Promise<ServedProgram[]> {
-  await run('cc', ['-O2', '-static', '-o', `${folder}/hello`, `${PROGRAMS}hello.c`])
-  await run(Deno.execPath(), [
+  await runTool('cc', ['-O2', '-static', '-o', `${folder}/hello`, `${PROGRAMS}hello.c`])
+  await runTool(Deno.execPath(), [
     'bundle',
     '--quiet',
     '--config',
@@ -39,7 +39,7 @@ export async function prepareServers(folder: string): Promise<ServedProgram[]> {
   ])
   const deno = (file: string) => [Deno.execPath(), 'run', '--allow-net', '--allow-env', '--no-remote', file]
   const inMachine = { DENO_DIR: '/tmp/deno', HOME: '/tmp', NODE_ENV: 'production' }
-  const node = await find('node')
+  const node = await findCommand('node')
   return [
     {
       name: 'native',
@@ -79,17 +79,25 @@ export async function prepareServers(folder: string): Promise<ServedProgram[]> {
   ]
 }
 
-async function run(command: string, args: readonly string[]): Promise<void> {
-  const { code, stderr } = await new Deno.Command(command, { args: [...args], stdin: 'null' }).output()
+/** Runs a tool that builds something. Throws what it said when it fails. */
+export async function runTool(
+  command: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const { code, stderr } = await new Deno.Command(command, { args: [...args], env, stdin: 'null' }).output()
   if (code !== 0) {
     throw new Error(`Cannot build a server: ${command} ${args[0]}: ${new TextDecoder().decode(stderr)}`)
   }
 }
 
-/** The file of a command in PATH. */
-async function find(name: string): Promise<string | undefined> {
-  for (const folder of (Deno.env.get('PATH') ?? '').split(':')) {
-    const path = `${folder}/${name}`
+/** The file of a command in PATH, or at a path of its own. */
+export async function findCommand(name: string): Promise<string | undefined> {
+  const folders = name.startsWith('/')
+    ? ['']
+    : (Deno.env.get('PATH') ?? '').split(':').map((path) => `${path}/`)
+  for (const folder of folders) {
+    const path = `${folder}${name}`
     if ((await Deno.stat(path).catch(() => undefined))?.isFile) return path
   }
 }
