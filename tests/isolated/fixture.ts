@@ -3,6 +3,7 @@ import { type LifecycleEvent, Router, type RouterOptions } from '@mayfly/mayfly'
 import { assertEquals } from '@std/assert'
 import { fromFileUrl } from '@std/path'
 import { buildLibrary } from '../../src/isolate/ffi/build/build.ts'
+import { buildCoreGuest } from '../../src/isolate/ffi/build/core_build.ts'
 import { checkKvmDevice } from '../../src/isolate/ffi/kvm_device.ts'
 import { findCargo } from '../../src/isolate/ffi/build/toolchain.ts'
 import { isQuick, isRest } from '../tiers.ts'
@@ -70,7 +71,12 @@ export const RUNTIMES: readonly Runtime[] = isQuick() ? ['deno'] : isRest() ? ['
 
 /** Tests of one runtime. */
 export function testIn(runtime: Runtime): typeof testIsolated {
-  return (name, fn) => testIsolated(`${runtime}: ${name}`, fn)
+  return (name, fn) =>
+    testIsolated(`${runtime}: ${name}`, async () => {
+      // As with the library: a router's start waits 10 s for it.
+      if (runtime === 'core') await buildCoreGuest()
+      await fn()
+    })
 }
 
 /** A suite of one runtime: its tests, and a site that is open while they run. */
