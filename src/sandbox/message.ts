@@ -57,18 +57,17 @@ export function toCallMessage({ program, entrypoint, method, args, env, props, r
   ]
 }
 
-/** The call that was told. */
-export function fromCallMessage(
-  [program, entrypoint, method, args, env, props, reach]: CallMessage,
-): Call {
+/** The call that was told. By index: taking an array apart as a whole is an iterator's work, which QuickJS does step by step. */
+export function fromCallMessage(message: CallMessage): Call {
+  const props = message[5]
   return {
-    program: program ?? undefined,
-    entrypoint,
-    method: method ?? undefined,
-    args,
-    env: env ?? undefined,
+    program: message[0] ?? undefined,
+    entrypoint: message[1],
+    method: message[2] ?? undefined,
+    args: message[3],
+    env: message[4] ?? undefined,
     props: props === null ? undefined : props[0],
-    reach: reach ?? undefined,
+    reach: message[6] ?? undefined,
   }
 }
 

@@ -31,9 +31,10 @@ export function createEvaluate(define: DefineModule, run: RunModule, strip: Stri
   return async ({ main, modules }: GuestProgram): Promise<Namespace> => {
     const root = `${ROOT}:${++programs}/`
     const bytes: Uint8Array<ArrayBuffer>[] = []
-    const [only] = modules
-    if (modules.length === 1 && (only![1] === 'js' || only![1] === 'ts')) {
-      const ran = run(root + main, toCode(only!, strip, bytes, root))
+    const only = modules[0]!
+    if (modules.length === 1 && (only[1] === 'js' || only[1] === 'ts')) {
+      const code = only[1] === 'js' ? only[2] as string : toCode(only, strip, bytes, root)
+      const ran = run(root + main, code)
       if (ran !== undefined) {
         await ran[1]
         return ran[0] as Namespace

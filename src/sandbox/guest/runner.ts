@@ -41,6 +41,7 @@ interface ExecutionContext {
 }
 
 const { apply, construct } = Reflect
+const { round } = Math
 const now = performance.now.bind(performance)
 const parse = JSON.parse
 const textDecoder = new TextDecoder()
@@ -69,9 +70,9 @@ export async function createRunner(
 ) {
   const ownJoins = loaded !== null && usesHttp(loaded)
   /** What a program finds in its environment: data, and what it may call. Its `fetch` asks the host. */
-  const toEnv = (env: Environment, names: ReachNames | undefined, joinsHttp = ownJoins): Environment => {
+  const toEnv = (env: Environment, names: ReachNames | undefined, program?: GuestProgram): Environment => {
     if (names === undefined) return env
-    const reach = toReach(names, joinsHttp)
+    const reach = toReach(names, program === undefined ? ownJoins : usesHttp(program))
     setFetch(reach.fetch)
     return { ...env, ...reach.env }
   }
@@ -96,12 +97,12 @@ export async function createRunner(
     const start = now()
     try {
       const call = fromCallMessage(decodeValue(body) as CallMessage)
-      const env = call.env === undefined ? takeEnv() : toEnv(call.env, call.reach, usesHttp(call.program))
+      const env = call.env === undefined ? takeEnv() : toEnv(call.env, call.reach, call.program)
       const program = await open(call.program)
-      loadMicros = (now() - start) * 1000
+      loadMicros = microsSince(start)
       answer = [true, await answerCall(program, call, env), loadMicros]
     } catch (error) {
-      answer = [false, error, loadMicros || (now() - start) * 1000]
+      answer = [false, error, loadMicros || microsSince(start)]
     }
     return respond(send, answer)
   }
@@ -110,7 +111,7 @@ export async function createRunner(
     const { head } = ctx
     const call = decodeValue(head.body) as FetchCall
     const { program, entrypoint, props, body } = call
-    const env = call.env === undefined ? takeEnv() : toEnv(call.env, call.reach, usesHttp(call.program))
+    const env = call.env === undefined ? takeEnv() : toEnv(call.env, call.reach, call.program)
     head.body = body
     return await answerFetch(await open(program), entrypoint, env, props, ctx.request)
   }
@@ -131,12 +132,14 @@ export async function createRunner(
   return { call, fetch, plainFetch, propsFetch }
 }
 
+/** Whole ones: a fraction takes long to be written. */
+function microsSince(start: number): number {
+  return round((now() - start) * 1000)
+}
+
 /** Whether its clients of HTTP may be others than `fetch`. */
-function usesHttp(program: GuestProgram | undefined): boolean {
-  return program !== undefined &&
-    program.modules.some(([, , content]) =>
-      typeof content === 'string' && content.includes('http') && HTTP_IMPORT.test(content)
-    )
+function usesHttp({ modules }: GuestProgram): boolean {
+  return modules.some(([, , content]) => typeof content === 'string' && HTTP_IMPORT.test(content))
 }
 
 async function answerFetch(
@@ -178,7 +181,7 @@ async function answerCall(
   let value
   if (method === undefined) {
     const exported = exportOf(namespace, entrypoint)
-    const self = { ...toContext(props, work), env }
+    const self = toSelf(props, work, env)
     if (typeof exported === 'function') value = await apply(exported as Method, self, args as unknown[])
     else if (args.length === 0) value = await exported
     else throw new TypeError(`Cannot call '${entrypoint}': it is ${typeof exported}, want a function`)
@@ -187,7 +190,7 @@ async function answerCall(
     const target = isOwn ? namespace : toTarget(namespace, entrypoint, env, toContext(props, work))
     value = await apply(
       methodOf(target, method, entrypoint),
-      isOwn ? { ...toContext(props, work), env } : target,
+      isOwn ? toSelf(props, work, env) : target,
       args as unknown[],
     )
   }
@@ -240,5 +243,15 @@ function toContext(props: unknown, work: unknown[]): ExecutionContext {
     props,
     waitUntil: (promise) => void work.push(promise),
     passThroughOnException: () => {},
+  }
+}
+
+/** What a function of a module finds as `this`. Written out: QuickJS copies members one by one. */
+function toSelf(props: unknown, work: unknown[], env: Environment): ExecutionContext & { env: Environment } {
+  return {
+    props,
+    waitUntil: (promise) => void work.push(promise),
+    passThroughOnException: () => {},
+    env,
   }
 }

@@ -6,6 +6,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use super::with;
+use super::zones::room;
 
 #[unsafe(no_mangle)]
 extern "C" fn malloc(bytes: usize) -> *mut c_void {
@@ -94,7 +95,7 @@ unsafe extern "C" fn malloc_usable_size(block: *mut c_void) -> usize {
         return 0;
     }
     // SAFETY: a block of ours.
-    with(|zones| unsafe { zones.room(block as usize) })
+    unsafe { room(block as usize) }
 }
 
 fn told(block: usize) -> *mut c_void {

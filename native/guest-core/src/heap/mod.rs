@@ -14,7 +14,7 @@
 //! time, so the n-th of a size in one is the n-th in the other. [`trace`](crate::trace) finds it. A number that means something else puts another block in
 //! the hot zone, which costs pages and nothing more.
 //!
-//! A block has a header of 8 bytes, its class; free blocks of a class are a list. There is one thread, and another that asks for memory ends
+//! A block has a header of 8 bytes, its class and its room; free blocks of a class are a list. There is one thread, and another that asks for memory ends
 //! the process.
 
 mod class;

@@ -17,6 +17,9 @@ const TOUCHED_BYTES: usize = 64 << 10;
 /// Bytes in front of a block with a mapping of its own; its length is in the first word, the header in the last.
 const MAPPED_FRONT: usize = 16;
 
+/// Blocks up to that size that grow get twice what is asked for.
+const ROOMY_BYTES: usize = 512;
+
 /// Memory that is given out from the front on.
 #[derive(Clone, Copy)]
 struct Zone {
@@ -151,8 +154,12 @@ impl Zones {
         let Some(class) = class::of(bytes) else {
             return (map(bytes), true);
         };
-        if self.mark == 0
-            && self.is_next_hot(class)
+        // What requests make.
+        if self.mark != 0 {
+            if self.behind[class] != 0 {
+                return (pop(&mut self.behind[class]), false);
+            }
+        } else if self.is_next_hot(class)
             && let Some(block) = self.allocate_hot(class)
         {
             return block;
@@ -253,23 +260,6 @@ impl Zones {
         }
     }
 
-    /// Bytes that a block has room for. `block` came from this heap.
-    #[inline]
-    pub unsafe fn room(&self, block: usize) -> usize {
-        // SAFETY: blocks have headers.
-        let header = unsafe { *((block - HEADER) as *const u64) };
-        match header & 0xff {
-            // SAFETY: such blocks have their length in front.
-            MAPPED => unsafe { *((block - MAPPED_FRONT) as *const usize) - MAPPED_FRONT },
-            ALIGNED => {
-                let offset = (header >> 8) as usize;
-                // SAFETY: the header tells where the block begins that it is part of.
-                unsafe { self.room(block - offset) - offset }
-            }
-            class => class::size(class as usize) - HEADER,
-        }
-    }
-
     /// A block of `bytes` at a multiple of `alignment`, a power of two; 0 where there is no memory.
     pub fn allocate_aligned(&mut self, alignment: usize, bytes: usize) -> usize {
         if alignment <= 16 {
@@ -281,7 +271,7 @@ impl Zones {
         let (block, _) = self.allocate(with_play);
         let aligned = block.next_multiple_of(alignment);
         if aligned != block {
-            let header = (aligned - block) as u64 * 256 + ALIGNED;
+            let header = to_header(ALIGNED, aligned - block);
             // SAFETY: `aligned` lies in the block, 16 bytes behind its begin at least.
             unsafe { *((aligned - HEADER) as *mut u64) = header };
         }
@@ -291,7 +281,7 @@ impl Zones {
     /// A block of `bytes` with what `block` has; that one is given back. 0, and `block` stays, where there is no memory.
     pub unsafe fn reallocate(&mut self, block: usize, bytes: usize) -> usize {
         // SAFETY: as asked of the caller.
-        let room = unsafe { self.room(block) };
+        let room = unsafe { room(block) };
         if bytes <= room && bytes >= room / 2 {
             return block;
         }
@@ -301,7 +291,13 @@ impl Zones {
             // SAFETY: it came from `map`.
             return unsafe { remap(block, bytes) };
         }
-        let (new, _) = self.allocate(bytes);
+        // What grew once grows again: parsers append to a buffer item by item.
+        let roomy = if bytes > room && bytes <= ROOMY_BYTES {
+            bytes * 2
+        } else {
+            bytes
+        };
+        let (new, _) = self.allocate(roomy);
         if new != 0 {
             // SAFETY: both blocks are that long, and they are two.
             unsafe { ptr::copy_nonoverlapping(block as *const u8, new as *mut u8, room.min(bytes)) };
@@ -310,6 +306,25 @@ impl Zones {
         }
         new
     }
+}
+
+/// Bytes that a block has room for. `block` came from a heap.
+#[inline]
+pub unsafe fn room(block: usize) -> usize {
+    // SAFETY: blocks have headers.
+    let header = unsafe { *((block - HEADER) as *const u64) };
+    let upper = (header >> 8) as usize;
+    if header & 0xff == ALIGNED {
+        // SAFETY: the header tells where the block begins that it is part of.
+        return unsafe { room(block - upper) - upper };
+    }
+    upper
+}
+
+/// A header: a class, or what stands for one, and the block's room, or an aligned part's distance.
+#[inline]
+fn to_header(class: u64, upper: usize) -> u64 {
+    (upper as u64) << 8 | class
 }
 
 /// The number of the n-th block of a class in a phase.
@@ -328,7 +343,7 @@ impl Zone {
         }
         self.next = header + size;
         // SAFETY: inside the region, and nobody else's.
-        unsafe { *(header as *mut u64) = class as u64 };
+        unsafe { *(header as *mut u64) = to_header(class as u64, size - HEADER) };
         header + HEADER
     }
 }
@@ -381,7 +396,7 @@ fn map(bytes: usize) -> usize {
     // SAFETY: a mapping of its own, of a page at least.
     unsafe {
         *(start as *mut usize) = length;
-        *((start + HEADER) as *mut u64) = MAPPED;
+        *((start + HEADER) as *mut u64) = to_header(MAPPED, length - MAPPED_FRONT);
     }
     start + MAPPED_FRONT
 }
@@ -404,8 +419,11 @@ unsafe fn remap(block: usize, bytes: usize) -> usize {
     if moved == libc::MAP_FAILED {
         return 0;
     }
-    // SAFETY: the first word of that mapping.
-    unsafe { *moved.cast::<usize>() = length };
+    // SAFETY: the first two words of that mapping, of which the second is the header.
+    unsafe {
+        *moved.cast::<usize>() = length;
+        *moved.cast::<u64>().add(1) = to_header(MAPPED, length - MAPPED_FRONT);
+    }
     moved as usize + MAPPED_FRONT
 }
 
