@@ -6,6 +6,7 @@ import { markdownTable } from '../markdown.ts'
 import { count, formatMachine } from '../report.ts'
 import { median } from '../statistics.ts'
 import type { PerRequest } from './metrics.ts'
+import type { Start } from './starts.ts'
 
 /** The name of the runs of the framework's own isolated route. */
 export const FRAMEWORK = 'framework'
@@ -31,6 +32,7 @@ export interface ServeReport {
   readonly connections: number
   readonly programs: readonly { readonly name: string; readonly label: string }[]
   readonly runs: readonly ServeRun[]
+  readonly starts: readonly Start[]
 }
 
 /** The report as the page `results/serve.md`. */
@@ -48,6 +50,8 @@ export function toServeMarkdown(report: ServeReport): string {
     ...markdownTable(loadTable(report), (column) => !text(column)),
     '',
     ...markdownTable(machineTable(report), (column) => !text(column)),
+    '',
+    ...markdownTable(startTable(report), (column) => !text(column)),
     '',
     ...markdownTable(figureTable(report), (column) => !text(column)),
     '',
@@ -95,7 +99,33 @@ function baselines(runs: readonly ServeRun[], name: string): number | undefined 
   }))
 }
 
-function figureTable({ runs }: ServeReport): string[][] {
+/** Starts from a snapshot on disk: medians, and the quickest start to its first answer. */
+function startTable({ programs, starts }: ServeReport): string[][] {
+  const rows: string[][] = [[
+    'server',
+    'start to first answer ms',
+    'quickest',
+    'of it opening the file',
+    'CPU ms',
+    '`--version` ms',
+  ]]
+  for (const { name, label } of programs) {
+    const own = starts.filter((start) => start.name === name)
+    if (own.length === 0) continue
+    const of = (figure: 'answer' | 'opened' | 'cpu' | 'exec') => own.map((start) => start[figure])
+    rows.push([
+      label,
+      toText(median(of('answer'))),
+      toText(Math.min(...of('answer'))),
+      toText(median(of('opened'))),
+      toText(median(of('cpu'))),
+      toText(median(of('exec'))),
+    ])
+  }
+  return rows
+}
+
+function figureTable({ runs, starts }: ServeReport): string[][] {
   const node = baselines(runs, 'node')
   const deno = baselines(runs, 'deno')
   const ratio = (figure: keyof LoopResult, of: [string, boolean], to: [string, boolean]) =>
@@ -106,8 +136,11 @@ function figureTable({ runs }: ServeReport): string[][] {
       if (run.name !== of[0] || run.inside !== of[1] || other === undefined) return []
       return [run.load[figure] / other.load[figure]]
     }))
+  const start = (name: string) => median(starts.flatMap((start) => start.name === name ? [start.answer] : []))
   return [
     ['figure', 'measured', 'wanted'],
+    ['start of the C hello from a snapshot to its first answer, ms', toText(start('native')), 'under 10'],
+    ['start of the Deno hello from a snapshot to its first answer, ms', toText(start('deno')), 'under 25'],
     ['Deno hello, baselines', toText(deno), 'at most 2.4'],
     [
       'Node hello to Deno hello, baselines',

@@ -16,12 +16,15 @@ import { checkAnswer, fileOf, freePort, type RunningServer, startCommand, startS
 import { perRequest, readTotals } from './metrics.ts'
 import { FRAMEWORK, type ServeReport, type ServeRun, toServeMarkdown } from './report.ts'
 import { prepareServers, type ServedProgram } from './servers.ts'
+import { measureStarts, type Start } from './starts.ts'
 
 const CONNECTIONS = 50
 /** Seconds before those that count. */
 const WARM_UP = 2
 /** Requests before the snapshot. */
 const SNAPSHOT_WARM_UP = 3000
+/** Starts from a snapshot on disk in each round. */
+const STARTS = 10
 const LENGTHS = { whole: [3, 8], quick: [1, 2] } as const
 const NATIVE = fileOf('../native')
 const TARGET = `${NATIVE}/target/release`
@@ -34,9 +37,15 @@ export async function main(args: readonly string[]): Promise<void> {
   try {
     const programs = (await prepareServers(folder)).filter(({ name }) => flags.only?.includes(name) ?? true)
     const runs: ServeRun[] = []
+    const starts: Start[] = []
     for (let round = 0; round < flags.rounds; round++) {
       for (const program of programs) runs.push(...await measure(program, round, flags))
       if (flags.only === undefined) runs.push(await measureFramework(round, flags))
+      for (const program of programs) {
+        if (program.body !== undefined) {
+          starts.push(...await measureStarts(`${TARGET}/mayfly-cli`, program, folder, STARTS))
+        }
+      }
     }
     const report: ServeReport = {
       machine: describeMachine(),
@@ -47,6 +56,7 @@ export async function main(args: readonly string[]): Promise<void> {
       connections: CONNECTIONS,
       programs: programs.map(({ name, label }) => ({ name, label })),
       runs,
+      starts,
     }
     const page = toServeMarkdown(report)
     console.log(page)
