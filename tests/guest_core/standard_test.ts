@@ -107,6 +107,11 @@ Deno.test('parts of interfaces that are not there throw the same', async () => {
   )
   assertThrows(() => new ReadableStream({ type: 'bytes' }), surface.DOMException, "runtime: 'deno'")
   assertThrows(
+    () => new surface.Response('x').body!.getReader({ mode: 'byob' }),
+    surface.DOMException,
+    "runtime: 'deno'",
+  )
+  assertThrows(
     () => surface.URL.createObjectURL(new surface.Blob([])),
     surface.DOMException,
     "runtime: 'deno'",

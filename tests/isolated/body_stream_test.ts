@@ -35,7 +35,7 @@ function sumOf(count: number): string {
   return `${count * CHUNK} ${sum}`
 }
 
-function suite({ test, site }: Suite): void {
+function suite({ test, site, runtime }: Suite): void {
   const post = (what: string, body: BodyInit, headers: HeadersInit = {}, route = 'do') =>
     site.router.fetch(
       new Request(`http://localhost/${route}?what=${what}`, { method: 'POST', body, headers }),
@@ -61,6 +61,14 @@ function suite({ test, site }: Suite): void {
     assertEquals(await answer('text', chunks(5, 3).body), [200, String(5 * CHUNK)])
     assertEquals(await answer('echo', text), [200, text])
   })
+
+  if (runtime === 'deno') {
+    test('a reader brings its own buffer, whether the body comes whole or in pieces', async () => {
+      assertEquals(await answer('byob', 'x'.repeat(300_000)), [200, `300000 ${300_000 * 120 % 65_521} 1000`])
+      assertEquals(await answer('byob', 'x'.repeat(1500)), [200, `1500 ${1500 * 120 % 65_521} 1000`])
+      assertEquals(await answer('byob', chunks(3, 20, 5).body), [200, '15 15 1000'])
+    })
+  }
 
   test('pieces are there as they come, and the answer leaves beside them', async () => {
     const { readable, writable } = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>()

@@ -73,6 +73,18 @@ Deno.test('fetch in a program is done by the host', async () => {
   })
 })
 
+Deno.test('what a server answers is a stream of bytes', async () => {
+  await withServer(async (origin) => {
+    const { fetch, end, close } = open(origin)
+    const reader = (await fetch(`${origin}/path`)).body!.getReader({ mode: 'byob' })
+    const { value } = await reader.read(new Uint8Array(4))
+    assertEquals(new TextDecoder().decode(value), 'hell')
+    await reader.cancel()
+    end()
+    await close()
+  })
+})
+
 Deno.test('a server is told the length of a body that was whole, which can be sent again; a stream is sent as it comes', async () => {
   await withServer(async (origin) => {
     const { fetch, end, close } = open(origin)

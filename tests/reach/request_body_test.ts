@@ -1,9 +1,12 @@
 /** Bodies of requests on their way into a machine: what goes at once, and what a program that says anything can make of the rest. */
+import { Buffer } from 'node:buffer'
 import { assert, assertEquals, assertRejects } from '@std/assert'
 import { beginBody, BodySource, isWhole, WHOLE_BYTES } from '../../src/context/body_source.ts'
 import { BodyStream } from '../../src/reach/streams/body_stream.ts'
+import { Credit, sendPieces } from '../../src/reach/calls/pieces.ts'
 import { type Message, PIECE, WINDOW } from '../../src/reach/calls/protocol.ts'
 import { receiveBody } from '../../src/reach/guest/body.ts'
+import { toByteStream } from '../../src/reach/guest/byte_stream.ts'
 import { Exchanges } from '../../src/reach/guest/exchanges.ts'
 import { settle } from './pair.ts'
 
@@ -239,4 +242,43 @@ Deno.test('a program reads what came first, then the rest, and asks for it only 
   assertEquals(heard, ['["body"]', '["more",10]'])
   sender.fail(new Error('reset'))
   await assertRejects(() => last, TypeError, 'broke off')
+})
+
+Deno.test('a piece stays as it was sent, whoever has the buffer, and however often it is used', async () => {
+  for (const buffer of [new Uint8Array(PIECE), Buffer.alloc(PIECE)]) {
+    const sent: Uint8Array[] = []
+    const body = async function* () {
+      for (const byte of [1, 2, 3]) yield buffer.fill(byte)
+    }
+    await sendPieces(body(), new Credit(), (piece) => void sent.push(piece))
+    assertEquals(sent.map(([byte]) => byte), [1, 2, 3])
+  }
+})
+
+Deno.test('a stream of the host fills the buffers of its reader, and gives the last one back', async () => {
+  const shared = new Uint8Array(20).fill(3)
+  const pieces = [shared.subarray(4, 9), shared.subarray(10, 12)]
+  let cancelled = 0
+  const make = () => {
+    const left = [...pieces]
+    return toByteStream(() => Promise.resolve(left.shift() ?? null), () => void cancelled++)
+  }
+  const reader = make().getReader({ mode: 'byob' })
+  const lengths: number[] = []
+  let buffer = new ArrayBuffer(3)
+  for (;;) {
+    const { value, done } = await reader.read(new Uint8Array(buffer))
+    buffer = value!.buffer
+    if (done) break
+    assert(value.every((byte) => byte === 3))
+    lengths.push(value.length)
+  }
+  assertEquals([lengths, buffer.byteLength], [[3, 2, 2], 3])
+  // What lies beside a piece stays whose it was.
+  assertEquals(shared, new Uint8Array(20).fill(3))
+  assertEquals((await Array.fromAsync(make())).map(({ length }) => length), [5, 2])
+  const other = make().getReader({ mode: 'byob' })
+  await other.read(new Uint8Array(1))
+  await other.cancel()
+  assertEquals(cancelled, 1)
 })

@@ -85,6 +85,7 @@ export class ReadableStream {
 
   getReader(options?: unknown): object {
     const { mode } = toDictionary(options, 'the options of getReader')
+    if (mode !== undefined && `${mode}` === 'byob') throw refuse('ReadableStream.getReader of a buffer')
     if (mode !== undefined) throw new TypeError(`Cannot read a stream in the mode ${String(mode)}`)
     return new ReadableStreamDefaultReader(this)
   }

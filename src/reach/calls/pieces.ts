@@ -30,12 +30,16 @@ export async function sendPieces(
 ): Promise<void> {
   for await (const chunk of body) {
     for (let at = 0; at < chunk.length; at += PIECE) {
-      // Copied: it may be a part of a buffer that goes on being used.
-      const piece = chunk.slice(at, at + PIECE)
+      const piece = copyPiece(chunk, at)
       await credit.take(piece.length)
       send(piece)
     }
   }
+}
+
+/** The piece of a chunk that begins at `at`, copied: the chunk's buffer may go on being used. `slice` of a `Buffer` copies nothing. */
+export function copyPiece(chunk: Uint8Array, at: number): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(chunk.subarray(at, at + PIECE))
 }
 
 interface Item<Piece> {

@@ -1,5 +1,5 @@
 /** A response whose body leaves its machine piece by piece. This side runs inside, in every runtime. */
-import { Credit } from '../calls/pieces.ts'
+import { copyPiece, Credit } from '../calls/pieces.ts'
 import { PIECE } from '../calls/protocol.ts'
 import type { Exchanges } from './exchanges.ts'
 
@@ -40,9 +40,9 @@ export async function sendAnswer(
   })
   const send = async (chunk: Uint8Array): Promise<void> => {
     for (let at = 0; at < chunk.length && exchanges.has(id); at += PIECE) {
-      const piece = chunk.slice(at, at + PIECE)
+      const piece = copyPiece(chunk, at)
       await credit.take(piece.length)
-      if (exchanges.has(id)) exchanges.send(id, ['piece'], piece as Uint8Array<ArrayBuffer>)
+      if (exchanges.has(id)) exchanges.send(id, ['piece'], piece)
     }
   }
   const sendAll = async (): Promise<StreamEnd> => {

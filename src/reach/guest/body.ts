@@ -2,6 +2,7 @@
 import { decodeValue } from '../../values/decode.ts'
 import { Inbox } from '../calls/pieces.ts'
 import { WINDOW } from '../calls/protocol.ts'
+import { toByteStream } from './byte_stream.ts'
 import { type Exchanges, toThrown } from './exchanges.ts'
 
 /** Bytes that were read before the host is told, unless the program waits for more. */
@@ -22,14 +23,7 @@ export function receiveBody(
     left = null
     return piece ?? await (rest ??= await Rest.begin(exchanges)).take()
   }
-  return new ReadableStream({
-    async pull(controller) {
-      const piece = await take()
-      if (piece === null) controller.close()
-      else controller.enqueue(piece)
-    },
-    cancel: () => rest?.cancel(),
-  }, { highWaterMark: 0 })
+  return toByteStream(take, () => rest?.cancel())
 }
 
 /** What the host has of a body. */

@@ -2,6 +2,7 @@
 import { Credit, Inbox, sendPieces } from '../calls/pieces.ts'
 import { decodeValue } from '../../values/decode.ts'
 import { MAX_WHOLE, type ResponseHead } from '../calls/protocol.ts'
+import { toByteStream } from './byte_stream.ts'
 import { type Exchanges, toThrown } from './exchanges.ts'
 
 /** Turns of the microtask queue; a text as a body takes about ten. */
@@ -88,14 +89,10 @@ function toResponse(
   inbox: Inbox,
   stop: () => void,
 ): Response {
-  const body = !hasBody || NULL_BODY.includes(status) ? null : new ReadableStream<Uint8Array<ArrayBuffer>>({
-    async pull(controller) {
-      const piece = await inbox.take()
-      if (piece === null) controller.close()
-      else controller.enqueue(piece as Uint8Array<ArrayBuffer>)
-    },
-    cancel: stop,
-  }, { highWaterMark: 0 })
+  const body = !hasBody || NULL_BODY.includes(status) ? null : toByteStream(
+    () => inbox.take() as Promise<Uint8Array<ArrayBuffer> | null>,
+    stop,
+  )
   const response = new Response(body, { status, statusText, headers: headers as [string, string][] })
   Object.defineProperties(response, { url: { value: url }, redirected: { value: redirected } })
   return response

@@ -51,7 +51,7 @@ export class HttpRequests {
         if (end >= 0) this.#readLine()
         continue
       }
-      const part = bytes.slice(at, at + this.#left)
+      const part = new Uint8Array(bytes.subarray(at, at + this.#left))
       at += part.length
       this.#left -= part.length
       this.#ear.chunk(part)

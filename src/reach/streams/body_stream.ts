@@ -1,7 +1,7 @@
 /** The body of a request on its way into a machine. What the program says of it may be anything. */
 import { encodeValue, joinMessage } from '../../values/encode.ts'
 import { toTold } from '../calls/failure.ts'
-import { Credit } from '../calls/pieces.ts'
+import { copyPiece, Credit } from '../calls/pieces.ts'
 import { type HostHead, type Message, PIECE, WINDOW } from '../calls/protocol.ts'
 import { END_MS } from './answer_stream.ts'
 import type { BodySource } from '../../context/body_source.ts'
@@ -90,7 +90,7 @@ export class BodyStream {
       }
       this.#options.moved()
       for (let at = 0; at < chunk.length; at += PIECE) {
-        const piece = chunk.slice(at, at + PIECE)
+        const piece = copyPiece(chunk, at)
         await this.#credit.take(piece.length)
         if (this.#state !== 'open') return
         this.#unread += piece.length

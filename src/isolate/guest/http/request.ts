@@ -34,7 +34,7 @@ export class LazyRequest {
   }
 
   get body(): ReadableStream<Uint8Array> | null {
-    return this.#isEmpty() ? null : this.#make().body
+    return this.#isEmpty() ? null : this.#make(true).body
   }
 
   async text(): Promise<string> {
@@ -77,21 +77,23 @@ export class LazyRequest {
     return real
   }
 
-  #make(): Request {
+  /** `streams`: the body as a stream of bytes, as `Deno.serve` has one; otherwise one that is there may be quicker. */
+  #make(streams = false): Request {
     if (this.#real !== null) return this.#real
     const { method, url } = this
     // Headers that somebody took are copied when they matter: they may change until then.
     const headers = this.#headers === null ? readHeaders(this.#head) as [string, string][] : undefined
-    const body = this.#isBodiless() ? undefined : this.#content()
+    const body = this.#isBodiless() ? undefined : this.#content(streams)
     const real = this.#real = new NativeRequest(url, { method, headers, body })
     // Read, so that it refuses to be read again.
     if (this.#used) real.text().catch(() => {})
     return real
   }
 
-  #content(): Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>> {
+  #content(streams: boolean): Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array<ArrayBuffer>> {
     const { body, hasRest } = this.#head
-    return hasRest ? receiveRest(body) : body
+    if (hasRest) return receiveRest(body)
+    return streams ? new Blob([body]).stream() : body
   }
 }
 

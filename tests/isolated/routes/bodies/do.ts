@@ -27,6 +27,18 @@ const MADE: Record<string, (ctx: Context, request: Request) => Response | Promis
     }
     return ctx.send.text(`${bytes} ${sum}`)
   },
+  /** As `sum`, into a buffer of its own. */
+  async byob(ctx, { body }) {
+    const reader = body!.getReader({ mode: 'byob' })
+    let [bytes, sum, buffer] = [0, 0, new Uint8Array(1000)]
+    for (;;) {
+      const { value, done } = await reader.read(buffer)
+      if (done) return ctx.send.text(`${bytes} ${sum} ${value!.buffer.byteLength}`)
+      for (const byte of value) sum = (sum + byte) % 65_521
+      bytes += value.length
+      buffer = new Uint8Array(value.buffer)
+    }
+  },
   text: async (ctx, request) => ctx.send.text(`${(await request.text()).length}`),
   bytes: async (ctx) => ctx.send.text(`${(await ctx.get.bytes()).length}`),
   json: async (ctx) => ctx.send.json(Object.keys(await ctx.get.json() as object).length),
