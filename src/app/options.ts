@@ -30,7 +30,8 @@ export interface IsolateRouterOptions extends IsolateDefaults {
   queue?: number | undefined
   /**
    * Requests of isolated handlers with bindings or `outbound` that may be under way at once, `each` of one program and in `all`: each keeps
-   * its machine while it waits for the host. One more is refused as by a full queue (503). Default 256 and 1024.
+   * its machine while it waits for the host. One more is refused as by a full queue (503). Default 256 and 1024. `eachMb` and `allMb` are
+   * MiB that those machines hold while they wait. Default 1024 and 4096.
    */
   parked?: ParkedOptions | undefined
   /**

@@ -79,7 +79,7 @@ export interface IsolateMetadata {
   readonly loadMs?: number | undefined
   /** The warm-up was long enough: requests run as fast as at its end. */
   readonly settled?: boolean | undefined
-  /** The limit that was met, in the unit of the option that `reason` names; of `isolate:rejected` the queue's. */
+  /** The limit that was met, in the unit of the option that `reason` names; of `isolate:rejected` the queue's where there is none. */
   readonly limit?: number | undefined
   /** The system call that was refused. */
   readonly call?: string | undefined
@@ -118,7 +118,7 @@ export interface SandboxMetadata {
   readonly dirtyPages?: number | undefined
   /** Of `sandbox:ready`: milliseconds until its snapshot took calls. */
   readonly bootMs?: number | undefined
-  /** The limit that was met, in the unit of the option that `reason` names; of `sandbox:rejected` the queue's. */
+  /** The limit that was met, in the unit of the option that `reason` names; of `sandbox:rejected` the queue's where there is none. */
   readonly limit?: number | undefined
   /** The system call that was refused, and how often it was in the one run. */
   readonly call?: string | undefined

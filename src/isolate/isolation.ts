@@ -48,8 +48,8 @@ export interface IsolationHooks {
   refused?: (program: Program, reason: string) => void
   /** A program was looked at for what its warm-up left; these handlers show it. */
   residue?: (program: Program, handlers: readonly string[]) => void
-  /** The queue was full. */
-  rejected?: (program: Program, limit: number) => void
+  /** The queue was full, or `reason` names the bound of requests that wait for the host. */
+  rejected?: (program: Program, limit: number, reason?: string) => void
 }
 
 /** Options of {@linkcode openIsolation}. */

@@ -26,7 +26,9 @@ import type { IsolatedHandler, Isolation, IsolationHooks } from './isolation.ts'
 import { findCold, isNotable } from './machines/cold_watch.ts'
 import type { Completion, SubmitOptions } from './machines/completion.ts'
 import { ClosedError, QueueFullError } from './machines/errors.ts'
+import { DEFAULT_PARKED } from './machines/machines.ts'
 import {
+  boundOf,
   deniedOf,
   type Ending,
   endingOf,
@@ -125,7 +127,7 @@ function ask(
     report(hooks, handler, done)
     if (stream === null) return refuseAnswer(hooks, handler.program.plan, done, failure)
     if (refusals !== null) tellRefusals(hooks, handler, done, refusals)
-    return endStream(hooks, handler, done, stream, failure)
+    return endStream(isolation, handler, done, stream, failure)
   }).catch((error) => {
     // Where its machines have failed.
     channel?.stream?.over((failure) => failure ?? error)
@@ -193,13 +195,14 @@ function toRefused(ctx: RequestState, error: unknown): unknown {
 
 /** Reports a request whose response was a stream, and ends that where it has not. */
 async function endStream(
-  hooks: IsolationHooks,
+  isolation: Isolation,
   handler: IsolatedHandler,
   completion: Completion,
   stream: RequestStream,
   failure: unknown,
 ): Promise<void> {
   const { plan } = handler.program
+  const { hooks } = isolation.options
   stream.over(() => failure ?? brokenBy(plan, completion))
   await tellDenied(hooks, plan, completion)
   if (failure instanceof StreamLimitError) {
@@ -207,7 +210,7 @@ async function endStream(
   } else if (isFault(failure)) {
     await tellEnding(hooks, plan, completion, { kind: 'crash', reason: failure.message })
   } else if (completion.outcome !== 'answered' && completion.outcome !== 'called-off') {
-    await tellEnding(hooks, plan, completion, endingOf(plan.options, completion))
+    await tellOutcome(isolation, plan, completion)
   }
 }
 
@@ -225,15 +228,16 @@ function brokenBy({ options, stacks }: Program, completion: Completion): Error {
 
 /** Reports a request that is done, and makes its answer the response. */
 function take(
-  { options: { hooks } }: Isolation,
+  isolation: Isolation,
   handler: IsolatedHandler,
   ctx: RequestState,
   completion: Completion,
 ): Awaitable<Response> {
+  const { hooks } = isolation.options
   const { plan } = handler.program
   report(hooks, handler, completion)
   const wasDenied = completion.denials.length > 0 || completion.logDropped > 0
-  if (wasDenied || completion.outcome !== 'answered') return takeUnusual(hooks, handler, ctx, completion)
+  if (wasDenied || completion.outcome !== 'answered') return takeUnusual(isolation, handler, ctx, completion)
   if (isNotable(handler.watch, completion.runUs)) {
     const finding = findCold(handler.watch, ctx, completion.runUs)
     if (finding !== null) hooks.cold?.(plan, handler.index, finding)
@@ -260,15 +264,16 @@ async function tellDenied(hooks: IsolationHooks, plan: Program, completion: Comp
 }
 
 async function takeUnusual(
-  hooks: IsolationHooks,
+  isolation: Isolation,
   handler: IsolatedHandler,
   ctx: RequestState,
   completion: Completion,
 ): Promise<Response> {
   const { plan } = handler.program
+  const { hooks } = isolation.options
   await tellDenied(hooks, plan, completion)
   if (completion.outcome === 'answered') return await toAnswer(hooks, handler, ctx, completion)
-  await tellEnding(hooks, plan, completion, endingOf(plan.options, completion))
+  await tellOutcome(isolation, plan, completion)
   throw outcomeError(plan.options, completion)
 }
 
@@ -332,6 +337,20 @@ function toInvalid(error: unknown): unknown {
 /** Whether a program answered what is no answer. */
 function isFault(error: unknown): error is Error {
   return error instanceof FrameError || error instanceof AnswerError || error instanceof StreamError
+}
+
+/** Reports a request that its machine did not answer: how it ended, or the bound for which it was refused. */
+async function tellOutcome(
+  { options: { hooks, parked = DEFAULT_PARKED } }: Isolation,
+  plan: Program,
+  completion: Completion,
+): Promise<void> {
+  if (completion.outcome !== 'refused') {
+    return await tellEnding(hooks, plan, completion, endingOf(plan.options, completion))
+  }
+  await completion.reset.over()
+  const { name, value } = boundOf(parked, completion)
+  hooks.rejected?.(plan, value, name)
 }
 
 /** Reports how a request ended, after `complete`: an answer that stands need not wait for the reset, and this one does not. */

@@ -98,7 +98,11 @@ export class FetchAnswer {
         reject(error)
         return error
       })
-    }).catch(reject)
+    }).catch((error) => {
+      // Where it was refused behind its head.
+      this.stream?.over(() => error)
+      reject(error)
+    })
     return promise
   }
 }

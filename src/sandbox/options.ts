@@ -18,7 +18,7 @@ export interface SandboxOptions {
   readonly vms?: number | undefined
   /** Runs that may wait. Default 1024. */
   readonly queue?: number | undefined
-  /** Runs that may ask the host and are under way at once, of one program and in all: each keeps its machine while it waits. One more is refused as by a full queue. Default 256 and 1024. */
+  /** Runs that may ask the host and are under way at once, of one program and in all: each keeps its machine while it waits. One more is refused as by a full queue. Default 256 and 1024. `eachMb` and `allMb` are MiB that those machines hold while they wait. Default 1024 and 4096. */
   readonly parked?: ParkedOptions | undefined
   /** MiB for runners, programs and their machines. Default: no limit. */
   readonly memoryBudgetMb?: number | undefined

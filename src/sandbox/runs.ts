@@ -3,7 +3,7 @@ import { ClosedError, QueueFullError } from '../isolate/machines/errors.ts'
 import type { RequestStream } from '../reach/streams/request_channel.ts'
 import { StreamLimitError } from '../reach/streams/limits.ts'
 import type { Completion, SubmitOptions } from '../isolate/machines/completion.ts'
-import { deniedOf, endingOf, streamEnding } from '../isolate/machines/outcome.ts'
+import { boundOf, deniedOf, endingOf, streamEnding } from '../isolate/machines/outcome.ts'
 import { type Remains, remainsOf } from './answer.ts'
 import { QueueError, SandboxError } from './errors.ts'
 import type { ResolvedLimits } from './limits.ts'
@@ -44,7 +44,7 @@ export interface Done {
 export async function perform(
   machines: SandboxMachines,
   events: SandboxEvents,
-  { queue, parked: { all } }: Pick<ResolvedSandboxOptions, 'queue' | 'parked'>,
+  { queue, parked }: Pick<ResolvedSandboxOptions, 'queue' | 'parked'>,
   { running, limits, frame, flow, weight, name, warm, talk, stream, keep }: Run,
 ): Promise<Done> {
   const { options } = limits
@@ -67,8 +67,10 @@ export async function perform(
   }
   const remains = remainsOf(completion, warm)
   if (completion.outcome === 'refused') {
-    events.tell('sandbox:rejected', { name, runtime: options.runtime, limit: all })
-    throw new QueueError('Too many runs talk with the host', { name: 'parked', value: all }, remains)
+    const { text, ...bound } = boundOf(parked, completion)
+    const { name: reason, value: limit } = bound
+    events.tell('sandbox:rejected', { name, runtime: options.runtime, limit, reason })
+    throw new QueueError(text, bound, remains)
   }
   tell(events, limits, completion, name, warm, stream?.() ?? null)
   return { completion, remains }

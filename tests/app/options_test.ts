@@ -74,6 +74,12 @@ const FAULTS: [
     'isolate.limits.thread is no option, did you mean isolate.limits.threads',
   ],
   ['more machines than the library has', { isolate: { vms: 257 } }, RangeError, 'isolate.vms is 257, want'],
+  [
+    'no memory for machines that wait',
+    { isolate: { parked: { eachMb: 0 } } },
+    RangeError,
+    'isolate.parked.eachMb is 0, want',
+  ],
   ['a queue without end', { isolate: { queue: 1e6 } }, RangeError, 'isolate.queue is 1000000, want'],
   [
     'a pool of a city',

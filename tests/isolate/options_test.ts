@@ -3,6 +3,7 @@ import { parse } from 'acorn'
 import { ProgramError } from '../../src/isolate/compile/compiler.ts'
 import { readIsolated } from '../../src/isolate/plan/literal.ts'
 import { evaluateLiteral } from '../../src/compiler/literal_value.ts'
+import { type ParkedOptions, resolveParked } from '../../src/isolate/machines/machines.ts'
 import { findDifference, resolveIsolateOptions } from '../../src/isolate/plan/options.ts'
 import { RandomSource } from './random_source.ts'
 
@@ -334,5 +335,21 @@ Deno.test('resolveIsolateOptions names every fault with the value and what is wa
   ]
   for (const [value, Kind, text] of cases) {
     assertThrows(() => resolveIsolateOptions('a.ts', value), Kind, text)
+  }
+})
+
+Deno.test('resolveParked bounds machines that wait: one program by no more than all, memory by their number', () => {
+  const cases: [given: ParkedOptions, each: number, all: number, eachMb: number, allMb: number][] = [
+    [{}, 256, 1024, 1024, 4096],
+    [{ each: 1000 }, 1000, 1024, 4000, 4096],
+    [{ each: 2000, all: 8000 }, 2000, 8000, 8000, 32_000],
+    [{ all: 3 }, 3, 3, 1024, 4096],
+    [{ eachMb: 64 }, 256, 1024, 64, 4096],
+    [{ eachMb: 9000 }, 256, 1024, 9000, 9000],
+    [{ allMb: 100 }, 256, 1024, 100, 100],
+    [{ eachMb: 50, allMb: 20 }, 256, 1024, 50, 20],
+  ]
+  for (const [given, each, all, eachMb, allMb] of cases) {
+    assertEquals(resolveParked(given), { each, all, eachMb, allMb }, JSON.stringify(given))
   }
 })

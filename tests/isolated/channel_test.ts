@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertRejects } from '@std/assert'
 import { delay } from '@std/async'
 import { QueueFullError } from '../../src/isolate/machines/errors.ts'
+import { resolveParked } from '../../src/isolate/machines/machines.ts'
 import { openTalkers, replying } from './channel/fixture.ts'
 import { type Runtime, RUNTIMES, testIn } from './fixture.ts'
 
@@ -138,7 +139,10 @@ function suite(runtime: Runtime): void {
   })
 
   test('hundreds wait at the same time, and more than may be parked are refused as by a full queue', async () => {
-    const talkers = await openTalkers(runtime, {}, { parked: { each: 200, all: 300 } }, ['hello', 'one'])
+    const talkers = await openTalkers(runtime, {}, { parked: resolveParked({ each: 200, all: 300 }) }, [
+      'hello',
+      'one',
+    ])
     try {
       const answers = await Promise.all(
         Array.from(

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::mem::{offset_of, size_of};
 
-use mayfly_pool::{MachineState, Outcome};
+use mayfly_pool::{Bound, MachineState, Outcome};
 
 use crate::abi::{STATUSES, numbers};
 
@@ -34,7 +34,8 @@ numbers! {
         Cpu = 10 "cpu",
         /// The host called it off.
         CalledOff = 11 "called-off",
-        /// It began to talk, and there was no place for one more that does.
+        /// It began to talk with the host, or was to be parked, over a bound of all that do; `detail` is the bound: 0 is their number, 1 the
+        /// memory of those of one program, 2 the memory of all.
         Refused = 12 "refused",
     }
 }
@@ -103,7 +104,7 @@ pub struct Completion {
     pub log_bytes: u32,
     /// Length of the words about a bad end.
     pub message_bytes: u32,
-    /// Exit status or signal.
+    /// Exit status, signal or bound.
     pub detail: i32,
     /// Index of the worker; the greatest number for the caller's own thread.
     pub worker: u32,
@@ -246,7 +247,15 @@ pub fn encode_outcome(outcome: &Outcome) -> (OutcomeCode, i32) {
         Outcome::CallsOver => (OutcomeCode::Calls, 0),
         Outcome::CpuOver => (OutcomeCode::Cpu, 0),
         Outcome::CalledOff => (OutcomeCode::CalledOff, 0),
-        Outcome::Refused => (OutcomeCode::Refused, 0),
+        Outcome::Refused(bound) => (OutcomeCode::Refused, encode_bound(*bound)),
+    }
+}
+
+fn encode_bound(bound: Bound) -> i32 {
+    match bound {
+        Bound::Number => 0,
+        Bound::MemoryOfOne => 1,
+        Bound::MemoryOfAll => 2,
     }
 }
 
@@ -343,7 +352,7 @@ mod tests {
             Outcome::CallsOver,
             Outcome::CpuOver,
             Outcome::CalledOff,
-            Outcome::Refused,
+            Outcome::Refused(Bound::MemoryOfAll),
         ];
         assert_eq!(all.len(), OUTCOMES.len());
         for (outcome, (word, code)) in all.iter().zip(OUTCOMES) {
@@ -354,6 +363,7 @@ mod tests {
         }
         assert_eq!(encode_outcome(&all[4]).1, 3);
         assert_eq!(encode_outcome(&all[5]).1, 9);
+        assert_eq!(encode_outcome(&all[12]).1, 2);
     }
 
     #[test]

@@ -232,18 +232,25 @@ exports! {
 
     /// Starts worker threads and gives the pool's handle. With a key it is one more handle of the pool of that key and these sizes, if
     /// there is one: the threads, the queue and the programs' machines are the same, tickets and completions are each handle's own. At most so
-    /// many requests with a channel are under way at once, of each program and in all.
+    /// many requests with a channel are under way at once, of each program and in all, and those that are parked hold at most so many MiB.
     fn mayfly_pool_start(
         workers: u32,
         queue: u32,
         parked_each: u32,
         parked_all: u32,
+        parked_each_mb: u32,
+        parked_all_mb: u32,
         key: *const u8,
         key_length: u32,
     ) {
         // SAFETY: the caller's promise.
         let key = unsafe { bytes_in(key, key_length)? };
-        let parked = Parking { each: parked_each as usize, all: parked_all as usize };
+        let parked = Parking {
+            each: parked_each as usize,
+            all: parked_all as usize,
+            each_bytes: u64::from(parked_each_mb) << 20,
+            all_bytes: u64::from(parked_all_mb) << 20,
+        };
         let sizes = Sizes { workers, queue, parked };
         POOLS.add(Arc::new(Member::join(key, sizes)?))
     }

@@ -25,7 +25,7 @@ pub struct Sizes {
     pub workers: u32,
     /// Requests that may wait.
     pub queue: u32,
-    /// Requests with a channel that may be under way.
+    /// Requests with a channel that may be under way, and the memory of those that are parked.
     pub parked: Parking,
 }
 
@@ -264,6 +264,7 @@ impl TicketPool {
             "exits": stats.total.exits,
             "dirtyPages": stats.total.dirty_pages,
             "parked": self.pool.parked(),
+            "parkedBytes": self.pool.parked_bytes(),
             "parks": stats.total.parks,
             "parkedUs": micros(stats.total.parked_ns),
             "said": stats.total.said,
@@ -322,7 +323,7 @@ fn take_apart(done: native::Completion) -> (Completion, Finished) {
         | Outcome::CallsOver
         | Outcome::CpuOver
         | Outcome::CalledOff
-        | Outcome::Refused
+        | Outcome::Refused(_)
         | Outcome::Exited(_)
         | Outcome::Killed(_)
         | Outcome::Stuck => (Vec::new(), String::new()),

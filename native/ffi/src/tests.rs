@@ -36,7 +36,7 @@ fn wrong_handles_and_arguments_are_statuses() {
             mayfly_ask(1, 1, frame.as_ptr(), 64, 1, 0, 0, none, nothing, 0),
             bad
         );
-        assert_eq!(mayfly_pool_start(0, 0, 1, 1, std::ptr::null(), 0), bad);
+        assert_eq!(mayfly_pool_start(0, 0, 1, 1, 1, 1, std::ptr::null(), 0), bad);
     }
 }
 
@@ -45,7 +45,7 @@ fn a_pool_is_stopped_and_freed_more_than_once() {
     let mut text = [0u8; 512];
     // SAFETY: every pointer is to an array of at least the length.
     unsafe {
-        let pool = mayfly_pool_start(2, 4, 1, 1, std::ptr::null(), 0);
+        let pool = mayfly_pool_start(2, 4, 1, 1, 64, 64, std::ptr::null(), 0);
         assert!(pool > 0);
         assert!(mayfly_pool_statistics(pool, text.as_mut_ptr(), 512) > 100);
         assert_eq!(

@@ -72,6 +72,8 @@ impl Machines {
         pool.limit_parking(Parking {
             each: most,
             all: most,
+            each_bytes: u64::MAX,
+            all_bytes: u64::MAX,
         });
         let program = Arc::new(program);
         pool.prepare(&program);

@@ -44,7 +44,7 @@ pub fn of_outcome(outcome: &Outcome) -> (StatusCode, &'static str) {
         Outcome::Answered(_) | Outcome::Misbehaved(_) => {
             (StatusCode::BAD_GATEWAY, "The program's answer is no answer")
         }
-        Outcome::Failed(_) | Outcome::CalledOff | Outcome::Refused => {
+        Outcome::Failed(_) | Outcome::CalledOff | Outcome::Refused(_) => {
             (StatusCode::BAD_GATEWAY, "The machine failed")
         }
     }

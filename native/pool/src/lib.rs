@@ -31,7 +31,7 @@ pub use mayfly_linux::syscall::name as call_name;
 pub use channel::Channel;
 pub use confined::run_confined;
 pub use disk::{DiskError, Opening};
-pub use outcome::{Outcome, RequestStats};
+pub use outcome::{Bound, Outcome, RequestStats};
 pub use outside::{LINK_BYTES, Link, LinkError, Outside, Written};
 pub use pool::Pool;
 pub use program::guest::Guest;

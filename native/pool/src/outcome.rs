@@ -5,6 +5,17 @@ use std::fmt;
 use mayfly_linux::action::Stop;
 use mayfly_linux::limits::Limit;
 
+/// A bound of requests that wait for the host ([`crate::Parking`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// How many there are, of one program or in all.
+    Number,
+    /// The memory that those of one program hold.
+    MemoryOfOne,
+    /// The memory that all hold.
+    MemoryOfAll,
+}
+
 /// How a request ended. Each way has its own answer on the host's side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -32,8 +43,8 @@ pub enum Outcome {
     Failed(String),
     /// The host called it off.
     CalledOff,
-    /// It began to talk with the host, and as many requests do that already as may.
-    Refused,
+    /// It began to talk with the host or was to wait for it, and this bound of all that do was met.
+    Refused(Bound),
 }
 
 impl Outcome {
@@ -52,7 +63,7 @@ impl Outcome {
             Outcome::Misbehaved(_) => "misbehaved",
             Outcome::Failed(_) => "failed",
             Outcome::CalledOff => "called-off",
-            Outcome::Refused => "refused",
+            Outcome::Refused(_) => "refused",
         }
     }
 }
@@ -84,7 +95,7 @@ impl fmt::Display for Outcome {
             | Outcome::OutputOver
             | Outcome::CallsOver
             | Outcome::CalledOff
-            | Outcome::Refused
+            | Outcome::Refused(_)
             | Outcome::Stuck => f.write_str(self.name()),
         }
     }

@@ -119,7 +119,7 @@ impl Pool {
         self.shared.queue.go_on(id);
     }
 
-    /// Bounds the requests with a channel that are under way at once, from now on.
+    /// Bounds the requests with a channel that are under way at once, and the memory of those that are parked, from now on.
     pub fn limit_parking(&self, limits: Parking) {
         self.shared.queue.limit_parking(limits);
     }
@@ -127,6 +127,11 @@ impl Pool {
     /// Requests that wait for the host.
     pub fn parked(&self) -> usize {
         self.shared.queue.parked().len()
+    }
+
+    /// Bytes that the machines of those have for themselves alone: pages that they wrote to, and what the host keeps for their programs.
+    pub fn parked_bytes(&self) -> u64 {
+        self.shared.queue.parked_bytes()
     }
 
     /// As [`Pool::fetch`], and moves to `said` the numbers of requests that said something since they were last heard

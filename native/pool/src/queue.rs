@@ -229,7 +229,7 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
             .len()
             .saturating_sub(self.capacity + state.orders.len());
         let opens = job.has_channel().then_some(job.number());
-        if opens.is_some() && state.parked.is_full(flow) {
+        if opens.is_some() && state.parked.full(flow).is_some() {
             return Err((job, Refused::Full));
         }
         if let Err(job) = state.jobs.add(flow, weight, job, unfetched, monotonic_ns()) {

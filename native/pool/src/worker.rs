@@ -14,7 +14,7 @@ use mayfly_vmm::{Alarm, HostResources, monotonic_ns};
 
 use crate::channel::Channel;
 use crate::confined::{Listed, confine_vm_thread};
-use crate::outcome::{Outcome, RequestStats};
+use crate::outcome::{Bound, Outcome, RequestStats};
 use crate::program::Program;
 use crate::program::instance::{Asks, Course, Instance, Ran, Reached};
 use crate::queue::Work;
@@ -79,13 +79,13 @@ struct Worker<'a> {
     alarm: Alarm,
 }
 
-/// Opens the channel of a job that said something first; false where there is no place for one more.
-fn open_late(shared: &Shared, slot: &WorkerSlot, task: &Task) -> bool {
-    let opens = shared.queue.open(task.id, (task.program.id(), task.flow));
-    if opens && let Some(channel) = &task.channel {
+/// Opens the channel of a job that said something first, or gives the bound over which one more is.
+fn open_late(shared: &Shared, slot: &WorkerSlot, task: &Task) -> Result<(), Bound> {
+    shared.queue.open(task.id, (task.program.id(), task.flow))?;
+    if let Some(channel) = &task.channel {
         slot.channels().insert(task.id, channel.clone());
     }
-    opens
+    Ok(())
 }
 
 /// The body of a worker's thread, from its start to the end of the queue.
@@ -280,24 +280,26 @@ impl<'a> Worker<'a> {
 
     /// Ends a job, parks it or lets it give way.
     fn take_in(&mut self, mut parked: Parked<'a>, reached: Reached) {
-        let Parked {
-            machine,
-            task,
-            course,
-        } = &mut parked;
-        let (id, channel) = (task.id, task.channel.clone());
-        let bell = machine.instance.bell().cloned();
+        let instance = &mut parked.machine.instance;
+        let id = parked.task.id;
         match reached {
             Reached::Waits { wake, deaf } => {
+                let (bell, channel) = (instance.bell().cloned(), parked.task.channel.clone());
+                let held = match instance.held() {
+                    Ok(held) => held,
+                    Err(e) => return self.conclude(parked, Err(e)),
+                };
+                if let Err(bound) = self.shared.queue.park(self.index, id, wake, held) {
+                    return self.conclude(parked, Ok(Outcome::Refused(bound)));
+                }
                 // Its thread's time slice is as usual again.
-                machine.instance.rest();
+                instance.rest();
                 if self.shared.ends.load(Ordering::Acquire)
                     && let Some(channel) = &channel
                 {
                     channel.call_off();
                 }
                 self.parked.insert(id, parked);
-                self.shared.queue.park(self.index, id, wake);
                 // Behind it: whoever says something from now on finds it parked.
                 let is_told = channel.is_some_and(|channel| channel.park(deaf));
                 if is_told || bell.is_some_and(|bell| bell.calls()) {
@@ -305,25 +307,34 @@ impl<'a> Worker<'a> {
                 }
             }
             Reached::GivesWay => {
-                machine.instance.rest();
+                instance.rest();
+                instance.leave_thread();
                 self.parked.insert(id, parked);
                 self.shared.queue.give_way(self.index, id);
             }
-            Reached::End(outcome) => {
-                if let Some(channel) = channel {
-                    channel.end();
-                    if !channel.is_late() || course.said > 0 {
-                        self.slot.channels().remove(&id);
-                    }
-                }
-                if let Some(bell) = bell {
-                    bell.serve(0);
-                }
-                task.queue_ns += course.gave_way_ns;
-                let ran = machine.instance.ran(outcome, course);
-                self.end(parked.machine, parked.task, ran);
+            Reached::End(outcome) => self.conclude(parked, outcome),
+        }
+    }
+
+    /// Ends a job that was begun.
+    fn conclude(&mut self, parked: Parked<'a>, outcome: mayfly_vmm::Result<Outcome>) {
+        let Parked {
+            mut machine,
+            mut task,
+            course,
+        } = parked;
+        if let Some(channel) = &task.channel {
+            channel.end();
+            if !channel.is_late() || course.said > 0 {
+                self.slot.channels().remove(&task.id);
             }
         }
+        if let Some(bell) = machine.instance.bell() {
+            bell.serve(0);
+        }
+        task.queue_ns += course.gave_way_ns;
+        let ran = machine.instance.ran(outcome, &course);
+        self.end(machine, task, ran);
     }
 
     /// Completes a job, and readies its machine for the next one. One that is lost is forked anew.

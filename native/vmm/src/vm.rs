@@ -2,6 +2,7 @@
 
 mod decay;
 pub(crate) mod derive;
+mod held;
 mod inspect;
 mod reset;
 mod slots;

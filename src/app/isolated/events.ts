@@ -56,7 +56,12 @@ export function toHooks(bus: EventBus): IsolationHooks {
         } in its trial; ${ADVICE}`,
       )
     },
-    rejected: (program, limit) => emit(bus, 'isolate:rejected', { ...nameOf(program), limit }),
+    rejected: (program, limit, reason) =>
+      emit(bus, 'isolate:rejected', {
+        ...nameOf(program),
+        limit,
+        ...(reason === undefined ? {} : { reason }),
+      }),
     complete: (program, completion) => {
       if (!wants(bus, 'isolate:complete')) return
       const { message } = completion

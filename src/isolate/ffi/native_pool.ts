@@ -34,7 +34,7 @@ export interface PoolOptions {
   readonly workers: number
   /** Requests that may wait. */
   readonly queue: number
-  /** Requests with a channel that may be under way at once. */
+  /** Requests with a channel that may be under way at once, and their memory. */
   readonly parked?: ParkedLimits | undefined
   /** Longest wait of the calling thread for a request that is short and alone, in microseconds; 0 for never, default 400. */
   readonly busyPollUs?: number
@@ -135,6 +135,8 @@ export class NativePool {
         checkCount(queue),
         checkCount(parked.each),
         checkCount(parked.all),
+        checkCount(parked.eachMb),
+        checkCount(parked.allMb),
         keyBytes,
         keyBytes.length,
       ),
@@ -486,6 +488,6 @@ function decodeText(bytes: Uint8Array): string {
 function checkCount(value: number): number {
   if (Number.isSafeInteger(value) && value >= 1 && value <= 0xffffffff) return value
   throw new RangeError(
-    `Cannot start a pool: ${value} workers or places in the queue, want a positive integer`,
+    `Cannot start a pool: ${value} workers, places or MiB, want a positive integer`,
   )
 }

@@ -18,8 +18,9 @@ export interface PoolStatistics {
   readonly waiting: number
   readonly running: number
   readonly held: number
-  /** Requests that wait for the host. */
+  /** Requests that wait for the host, and bytes that their machines have for themselves alone. */
   readonly parked: number
+  readonly parkedBytes: number
   /** Times that requests were parked, and for how long; messages that they said and were given. */
   readonly parks: number
   readonly parkedUs: number

@@ -30,7 +30,8 @@ export function takePoolKey(
   const module = Deno.mainModule as string | undefined
   if (module === undefined) return null
   for (let number = 0;; number++) {
-    const text = JSON.stringify([module.slice(-1024), workers, queue, parked.each, parked.all, number])
+    const { each, all, eachMb, allMb } = parked
+    const text = JSON.stringify([module.slice(-1024), workers, queue, each, all, eachMb, allMb, number])
     if (held.has(text)) continue
     held.add(text)
     return { text, release: () => void held.delete(text) }

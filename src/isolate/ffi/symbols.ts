@@ -138,6 +138,8 @@ export const SYMBOLS = {
       'u32', // u32: queue
       'u32', // u32: most requests with a channel of a program
       'u32', // u32: most requests with a channel
+      'u32', // u32: MiB of those of a program that are parked
+      'u32', // u32: MiB of those that are parked
       'buffer', // *const u8: key
       'u32', // u32: length of the key
     ],

@@ -7,19 +7,35 @@ import type { HandlerTrial } from './trial.ts'
 /** Which boundary is around the handlers. */
 export type Boundary = 'vm' | 'worker'
 
-/** How many requests with a channel may be under way at once, waiting for the host or not. */
+/**
+ * How many requests with a channel may be under way at once, waiting for the host or not, and what the machines of those that wait may
+ * hold.
+ */
 export interface ParkedLimits {
   /** Of one program. */
   readonly each: number
   readonly all: number
+  /** MiB of their own that the parked machines of one program hold. */
+  readonly eachMb: number
+  /** The same of all. */
+  readonly allMb: number
 }
 
-export const DEFAULT_PARKED: ParkedLimits = Object.freeze({ each: 256, all: 1024 })
+export const DEFAULT_PARKED: ParkedLimits = Object.freeze({ each: 256, all: 1024, eachMb: 1024, allMb: 4096 })
 
-/** The limits, with defaults for what is not given; `each` is never over `all`. */
+/** MiB for each place where no other bound is given: most machines that wait hold 1 to 3. */
+const MB_OF_A_PLACE = 4
+
+/**
+ * The limits, with defaults for what is not given: those of one program are never over those of all, and the memory is never less than
+ * usual machines need in so many places.
+ */
 export function resolveParked(given: ParkedOptions = {}): ParkedLimits {
   const all = given.all ?? Math.max(DEFAULT_PARKED.all, given.each ?? 0)
-  return { each: given.each ?? Math.min(DEFAULT_PARKED.each, all), all }
+  const each = given.each ?? Math.min(DEFAULT_PARKED.each, all)
+  const allMb = given.allMb ?? Math.max(DEFAULT_PARKED.allMb, MB_OF_A_PLACE * all, given.eachMb ?? 0)
+  const eachMb = given.eachMb ?? Math.min(Math.max(DEFAULT_PARKED.eachMb, MB_OF_A_PLACE * each), allMb)
+  return { each, all, eachMb, allMb }
 }
 
 /** {@linkcode ParkedLimits} as a user gives them. */
@@ -28,6 +44,10 @@ export interface ParkedOptions {
   readonly each?: number | undefined
   /** In all. Default 1024. */
   readonly all?: number | undefined
+  /** MiB that the machines of one program hold while they wait: pages that they wrote to. Default 1024, or 4 for each of `each`. */
+  readonly eachMb?: number | undefined
+  /** The same of all programs. Default 4096, or 4 for each of `all`. */
+  readonly allMb?: number | undefined
 }
 
 /** A folder for snapshots. */
@@ -43,7 +63,7 @@ export interface MachinesOptions {
   readonly vms: number
   /** Requests that may wait. */
   readonly queue: number
-  /** Requests with a channel that may be under way at once; one more is refused as by a full queue. Default {@linkcode DEFAULT_PARKED}. */
+  /** Requests with a channel that may be under way at once, and their memory; one more is refused as by a full queue. Default {@linkcode DEFAULT_PARKED}. */
   readonly parked?: ParkedLimits | undefined
   /** Called when a library has to be built first, which takes minutes. */
   readonly onBuild?: (() => void) | undefined

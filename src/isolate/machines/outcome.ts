@@ -2,6 +2,7 @@
 import { HttpError } from '../../errors/http_error.ts'
 import type { StreamLimitError } from '../../reach/streams/limits.ts'
 import type { Completion } from './completion.ts'
+import type { ParkedLimits } from './machines.ts'
 import type { ProgramOptions } from '../plan/program.ts'
 
 /** A request that ended without its handler's answer. */
@@ -26,6 +27,24 @@ export interface Denied {
 
 /** Status of a core runtime that was over its heap's limit, as `native/guest-core/src/memory.rs` has it. */
 const HEAP_STATUS = 86
+
+/** Why a request was refused, by what `layout.rs` calls its bound. */
+const REFUSALS = [
+  'Too many requests talk with the host',
+  'The requests of this program that wait for the host hold too much memory',
+  'The requests that wait for the host hold too much memory',
+] as const
+const AGAIN = { 'retry-after': '1' }
+
+/** The option of machines that a refused request met, and its value. */
+export function boundOf(
+  { all, eachMb, allMb }: ParkedLimits,
+  { detail }: Completion,
+): { readonly name: string; readonly value: number; readonly text: string } {
+  if (detail === 1) return { name: 'parked.eachMb', value: eachMb, text: REFUSALS[1] }
+  if (detail === 2) return { name: 'parked.allMb', value: allMb, text: REFUSALS[2] }
+  return { name: 'parked', value: all, text: REFUSALS[0] }
+}
 
 /** How a request ended. The exit status of the core runtime says that it was over its memory. */
 function outcomeOf({ runtime }: ProgramOptions, { outcome, detail }: Completion): Completion['outcome'] {
@@ -61,13 +80,18 @@ export function outcomeError(options: ProgramOptions, completion: Completion): H
     case 'called-off':
       return fail(503, 'isolation-called-off', 'The request was called off')
     case 'refused':
-      return fail(503, 'isolation-queue-full', 'Too many requests talk with the host')
+      return fail(503, 'isolation-queue-full', REFUSALS[completion.detail] ?? REFUSALS[0], AGAIN)
     case 'answered':
       throw new TypeError('Cannot make an error of a request that was answered: want another outcome')
   }
 
-  function fail(status: number, type: string, message: string): HttpError {
-    return new HttpError(status, message, { type, cause })
+  function fail(
+    status: number,
+    type: string,
+    message: string,
+    headers?: Readonly<Record<string, string>>,
+  ): HttpError {
+    return new HttpError(status, message, { type, cause, headers })
   }
 }
 

@@ -202,6 +202,8 @@ export const DEFAULT_RULES: OptionRules<IsolateDefaults> = {
 
 /** Requests under way that have a machine each. */
 const PARKED_MAX = 16_384
+/** MiB of their machines: 16 TiB. */
+const PARKED_MB_MAX = 1 << 24
 
 /** What the router may say of its machines. */
 export const MACHINE_RULES: OptionRules<
@@ -210,7 +212,12 @@ export const MACHINE_RULES: OptionRules<
   vms: integer(1, WORKERS_MAX),
   queue: integer(1, QUEUE_MAX),
   memoryBudgetMb: integer(1),
-  parked: object({ each: integer(1, PARKED_MAX), all: integer(1, PARKED_MAX) }),
+  parked: object({
+    each: integer(1, PARKED_MAX),
+    all: integer(1, PARKED_MAX),
+    eachMb: integer(1, PARKED_MB_MAX),
+    allMb: integer(1, PARKED_MB_MAX),
+  }),
 }
 
 /** Machines where the router does not say how many. */

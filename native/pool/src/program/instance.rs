@@ -1,5 +1,6 @@
 //! A fork of a program, and the requests that it answers one after another.
 
+mod held;
 mod served;
 
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use mayfly_vmm::{Alarm, Error, HostResources, ResetReport, Survival, monotonic_n
 use mayfly_wire::{FrameError, Kind};
 
 use crate::channel::Channel;
-use crate::outcome::{Outcome, RequestStats};
+use crate::outcome::{Bound, Outcome, RequestStats};
 use crate::program::exchange::{Exchange, Talk, exchange};
 use crate::program::guest::Guest;
 use crate::program::running::Running;
@@ -31,6 +32,8 @@ pub struct Instance {
     pub(crate) running: Running,
     /// The request under way that has a channel, of a program that serves.
     exchange: Option<Exchange>,
+    /// Bytes that its kernel holds in the snapshot.
+    kernel_held: u64,
 }
 
 /// What a request left beside its outcome and its times.
@@ -83,8 +86,8 @@ pub(crate) enum Reached {
 pub(crate) struct Asks<'a> {
     /// Called when the host is to hear something.
     pub tell: &'a dyn Fn(),
-    /// A channel that opens late opens now: false where there is no place for one more.
-    pub open: &'a dyn Fn() -> bool,
+    /// A channel that opens late opens now; the bound over which one more is.
+    pub open: &'a dyn Fn() -> Result<(), Bound>,
     /// Whether others wait for the worker.
     pub is_wanted: &'a dyn Fn(Pause) -> bool,
 }
@@ -105,9 +108,11 @@ impl Instance {
     /// Forks the program.
     pub fn new(program: &Arc<Program>) -> mayfly_vmm::Result<Instance> {
         let guest = Guest::new(program.machine.fork()?);
+        let running = Running::new(guest, program.fresh_kernel());
         Ok(Instance {
             program: program.clone(),
-            running: Running::new(guest, program.fresh_kernel()),
+            kernel_held: running.kernel.held(),
+            running,
             exchange: None,
         })
     }
@@ -179,6 +184,7 @@ impl Instance {
             gives_way: false,
             said: 0,
         };
+        self.running.guest.vm().enter_thread();
         (self.running.channel, self.running.heard) = (channel.cloned(), 0);
         self.running.hears = self.program.service.is_none();
         if let Some(channel) = channel
@@ -201,6 +207,7 @@ impl Instance {
 
     /// Goes on with a request that waited or gave way, as [`Instance::begin`]. The time in which it gave way is the queue's.
     pub(crate) fn go_on(&mut self, alarm: &mut Alarm, course: &mut Course, asks: &Asks<'_>) -> Reached {
+        self.running.guest.vm().enter_thread();
         let now = monotonic_ns();
         let stopped = now.saturating_sub(course.stopped_at);
         let gave_way = std::mem::take(&mut course.gives_way);
@@ -307,8 +314,8 @@ impl Instance {
         if said.is_empty() {
             return Ok(());
         }
-        if course.said == 0 && channel.is_late() && !(asks.open)() {
-            return Err(Outcome::Refused);
+        if course.said == 0 && channel.is_late() {
+            (asks.open)().map_err(Outcome::Refused)?;
         }
         let Some((first, count)) = channel.put(said) else {
             return Err(Outcome::OutputOver);
@@ -470,7 +477,10 @@ impl Instance {
             });
         }
         match settles_until.map(|until| self.settle(alarm, until)) {
-            Some(Ok(true)) => Ok(0),
+            Some(Ok(true)) => {
+                self.running.guest.vm().forget_private();
+                Ok(0)
+            }
             Some(Err(e)) => Err(e),
             Some(Ok(false)) | None => self.reset().map(|report| report.pages),
         }

@@ -6,6 +6,7 @@ use mayfly_vmm::monotonic_ns;
 
 use super::flows::FlowId;
 use super::{At, Numbered, Parking, Queue};
+use crate::outcome::Bound;
 use crate::wait::event::Pause;
 
 impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
@@ -15,16 +16,23 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
     }
 
     /// Puts the job that `take` gave to a worker aside, until `wake` at the latest: the worker is free, and takes it again
-    /// as [`Work::Parked`].
-    pub fn park(&self, worker: usize, number: u64, wake: u64) {
+    /// as [`Work::Parked`]. `held`: bytes that its machine has for itself alone.
+    ///
+    /// # Errors
+    /// The bound over which they are: the worker has the job still.
+    pub fn park(&self, worker: usize, number: u64, wake: u64, held: u64) -> Result<(), Bound> {
         let mut state = self.lock();
-        state.at[worker] = At::Rest;
         let flow = state.jobs.flow_of(worker);
+        if let Some(bound) = flow.and_then(|flow| state.parked.over(flow, held)) {
+            return Err(bound);
+        }
+        state.at[worker] = At::Rest;
         let total = state.jobs.park(worker, monotonic_ns());
         if let Some(flow) = flow {
-            state.parked.park(number, worker, flow, wake, total);
+            state.parked.park(number, worker, flow, wake, total, held);
         }
         self.wake_able(state);
+        Ok(())
     }
 
     /// Whether what a worker runs is to give way to something that waits.
@@ -43,21 +51,23 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
         let mut state = self.lock();
         state.at[worker] = At::Rest;
         if let Some(flow) = state.jobs.flow_of(worker) {
-            state.parked.park(number, worker, flow, u64::MAX, 0);
-            state.parked.go_on(number);
+            state.parked.set_aside(number, worker, flow);
         }
         state.jobs.give_way(worker, number, monotonic_ns());
         self.wake_able(state);
     }
 
-    /// Counts the job that `take` gave to a worker as one with a channel; false where there is no place for one more.
-    pub fn open(&self, number: u64, flow: FlowId) -> bool {
+    /// Counts the job that `take` gave to a worker as one with a channel.
+    ///
+    /// # Errors
+    /// The bound over which one more is.
+    pub fn open(&self, number: u64, flow: FlowId) -> Result<(), Bound> {
         let mut state = self.lock();
-        let has_place = !state.parked.is_full(flow);
-        if has_place {
-            state.parked.open(number, flow);
+        if let Some(bound) = state.parked.full(flow) {
+            return Err(bound);
         }
-        has_place
+        state.parked.open(number, flow);
+        Ok(())
     }
 
     /// Lets a parked request go on; does nothing to another.
@@ -72,6 +82,11 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
         if wakes {
             self.work[worker].notify_one();
         }
+    }
+
+    /// Bytes that the machines of requests that wait for the host have for themselves alone.
+    pub fn parked_bytes(&self) -> u64 {
+        self.lock().parked.bytes()
     }
 
     /// Numbers of the requests that are parked.

@@ -12,8 +12,8 @@ mod support;
 use std::time::{Duration, Instant};
 
 use host::{Host, Reply, program};
-use mayfly_pool::{Outcome, Parking, Refused};
-use support::{SECOND, text};
+use mayfly_pool::{Bound, Outcome, Parking, Refused};
+use support::{PATIENCE, SECOND, text};
 
 #[test]
 fn a_request_is_parked_for_each_answer_and_its_machine_is_clean_afterwards() {
@@ -66,6 +66,7 @@ fn a_thousand_requests_wait_on_two_workers() {
     host.pool.limit_parking(Parking {
         each: 1000,
         all: 1000,
+        ..Parking::default()
     });
     // Checked ones are slow.
     host.check = false;
@@ -145,7 +146,11 @@ fn ten_thousand_messages_at_once_are_heard_and_more_than_may_wait_end_the_reques
 fn requests_with_a_channel_are_bounded_for_each_program_and_in_all() {
     let Some(program) = program() else { return };
     let mut host = Host::new(&program, 1);
-    host.pool.limit_parking(Parking { each: 3, all: 100 });
+    host.pool.limit_parking(Parking {
+        each: 3,
+        all: 100,
+        ..Parking::default()
+    });
     let ids = [(); 3].map(|()| host.submit("wait 1", Reply::ByHand));
     assert_eq!(host.try_submit("wait 1"), Err(Refused::Full));
     host.until_parked(3);
@@ -158,11 +163,101 @@ fn requests_with_a_channel_are_bounded_for_each_program_and_in_all() {
 }
 
 #[test]
+fn the_memory_of_parked_machines_is_bounded_and_given_back() {
+    let Some(program) = program() else { return };
+    let mut host = Host::new(&program, 1);
+    let limit = |each: u64, all: u64| Parking {
+        each_bytes: each << 20,
+        all_bytes: all << 20,
+        ..Parking::default()
+    };
+    host.pool.limit_parking(limit(24, 24));
+    assert_eq!(host.pool.parked_bytes(), 0);
+    for end in ["answer", "call off", "deadline"] {
+        // It wrote to 16 MiB.
+        host.timeout = if end == "deadline" { 5 * SECOND } else { PATIENCE };
+        let large = host.submit("dirty", Reply::ByHand);
+        host.until_parked(1);
+        let held = host.pool.parked_bytes();
+        assert!((16 << 20..24 << 20).contains(&held), "{held}");
+        // Another that would hold as much has no room, and has not begun.
+        assert_eq!(host.try_submit("dirty"), Err(Refused::Full), "{end}");
+        // One without a channel needs none.
+        match end {
+            "answer" => assert!(host.say(large, 1)),
+            "call off" => host.call_off(large),
+            _ => {}
+        }
+        let done = host.until(large);
+        assert!(!matches!(done.outcome, Outcome::Refused(_)), "{}", done.outcome);
+        assert_eq!((host.pool.parked(), host.pool.parked_bytes()), (0, 0), "{end}");
+        assert_eq!(text(&host.ask("count", Reply::Never).outcome), "1", "{end}");
+    }
+    host.timeout = PATIENCE;
+    // One that comes to hold more than there is room for ends where it was to be parked.
+    for (limits, bound) in [
+        (limit(8, 100), Bound::MemoryOfOne),
+        (limit(100, 8), Bound::MemoryOfAll),
+    ] {
+        host.pool.limit_parking(limits);
+        let small = host.submit("wait 1", Reply::ByHand);
+        host.until_parked(1);
+        let large = host.ask("dirty", Reply::Never);
+        assert_eq!(large.outcome, Outcome::Refused(bound));
+        // Its neighbour goes on, and its machine serves the next one as from the snapshot.
+        assert!(host.say(small, 2));
+        assert_eq!(text(&host.until(small).outcome), "1 2");
+        assert_eq!(text(&host.ask("count", Reply::Never).outcome), "1");
+        assert_eq!((host.pool.parked(), host.pool.parked_bytes()), (0, 0));
+    }
+    let stats = host.pool.stats();
+    assert_eq!((stats.outcomes["refused"], stats.refused, stats.lost), (2, 3, 0));
+}
+
+#[test]
+fn memory_counts_that_a_machine_kept_from_earlier_requests() {
+    let Some(program) = program() else { return };
+    let mut host = Host::new(&program, 1);
+    // A machine that is reset keeps pages that its requests use often.
+    for _ in 0..8 {
+        assert_eq!(
+            text(&host.ask("dirty", Reply::After(Duration::ZERO)).outcome),
+            "dirtied"
+        );
+    }
+    let first = host.submit("wait 1", Reply::ByHand);
+    host.until_parked(1);
+    assert!(
+        host.pool.parked_bytes() > 16 << 20,
+        "{}",
+        host.pool.parked_bytes()
+    );
+    // What it wrote to between two parks counts as well.
+    let second = host.submit("wait 2", Reply::ByHand);
+    host.until_parked(2);
+    let before = host.pool.parked_bytes();
+    host.until_heard(second, 1);
+    assert!(host.say(second, 1));
+    host.until_heard(second, 2);
+    host.until_parked(2);
+    assert!(host.pool.parked_bytes() >= before, "{before}");
+    for id in [first, second] {
+        host.say(id, 1);
+        host.until(id);
+    }
+    assert_eq!(host.pool.parked_bytes(), 0);
+}
+
+#[test]
 fn a_channel_that_opens_late_counts_from_the_first_message_on() {
     let Some(program) = program() else { return };
     let mut host = Host::new(&program, 1);
     host.late = true;
-    host.pool.limit_parking(Parking { each: 2, all: 100 });
+    host.pool.limit_parking(Parking {
+        each: 2,
+        all: 100,
+        ..Parking::default()
+    });
     // One that says nothing needs no place, and is not parked.
     for _ in 0..5 {
         assert_eq!(text(&host.ask("count", Reply::Never).outcome), "1");
@@ -171,7 +266,10 @@ fn a_channel_that_opens_late_counts_from_the_first_message_on() {
     let ids = [(); 2].map(|()| host.submit("wait 1", Reply::ByHand));
     host.until_parked(2);
     let third = host.ask("wait 1", Reply::Never);
-    assert_eq!((third.outcome, third.stats.said), (Outcome::Refused, 0));
+    assert_eq!(
+        (third.outcome, third.stats.said),
+        (Outcome::Refused(Bound::Number), 0)
+    );
     assert_eq!(text(&host.ask("count", Reply::Never).outcome), "1");
     for id in ids {
         assert!(host.say(id, 0));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::decay::{self, Decay};
+use super::held::Held;
 use super::{Kind, Vm};
 use crate::backing;
 use crate::dirty::{PageMap, Run, push_run};
@@ -47,7 +48,7 @@ pub struct ResetReport {
 #[derive(Debug)]
 pub(super) struct Fork {
     snapshot: Arc<Snapshot>,
-    map: PageMap,
+    pub(super) map: PageMap,
     /// Private pages that resets copy back, sorted; tables are not among them.
     working: Vec<Run>,
     working_pages: u64,
@@ -57,6 +58,7 @@ pub(super) struct Fork {
     looked_at: FrameSet,
     /// Page faults of this thread when `working` was complete; -1: it is not.
     faults: i64,
+    pub(super) held: Held,
     thread: u64,
     /// Size of the working set that requests usually need.
     usual: u64,
@@ -116,6 +118,7 @@ impl Vm {
             private.discard(0, private.length())?;
             fork.working.clear();
             (fork.working_pages, fork.faults) = (0, -1);
+            fork.held.forget();
             self.rebuild_slots()?;
             match self.host.flavour().flush {
                 Flush::ReloadCr3 => self.flush_pending = true,
@@ -154,6 +157,7 @@ impl Vm {
             }
             fork.working.clear();
             (fork.working_pages, fork.since_trim, fork.faults) = (0, 0, -1);
+            fork.held.forget();
             fork.thread = thread;
             report.trimmed = true;
             return Ok(());
@@ -228,6 +232,7 @@ impl Snapshot {
             blank: FrameSet::default(),
             looked_at: FrameSet::default(),
             faults: -1,
+            held: Held::default(),
             thread: sys::thread_mark(),
             usual: 0,
             strikes: 0,
@@ -266,6 +271,7 @@ impl Fork {
             space.memory().private().length() as u64,
             &mut all,
         )?;
+        self.held.learn(&all);
         let frozen = &self.snapshot.frozen;
         let kept = frozen.fork_tables..frozen.fork_tables_end;
         let image = self.snapshot.base_image();
@@ -298,6 +304,7 @@ impl Fork {
         if count > 0 {
             self.working = decay::without(&self.working, &idle);
             self.working_pages -= count;
+            self.held.forget();
         }
         Ok(count)
     }
