@@ -12,6 +12,7 @@ mod restore;
 mod schedule;
 mod serving;
 mod stored;
+mod timers;
 
 use std::sync::Arc;
 
@@ -145,6 +146,8 @@ impl Kernel {
                 dispositions: vec![Disposition::default(); SIGNALS as usize],
                 pending: Pending::default(),
                 alarm: None,
+                timers: Vec::new(),
+                next_timer: 0,
                 next_tid: PID + 1,
                 resources,
                 dumpable: 1,

@@ -41,7 +41,7 @@
 //!
 //! # What is not here
 //! - Processes (`fork`, `execve`, `wait`), sockets of datagrams, descriptors in messages, `signalfd`, `inotify`, `splice`,
-//!   POSIX timers (`timer_create`), extended attributes, hard links, priority-inheriting and robust futexes.
+//!   timers of processor time, extended attributes, hard links, priority-inheriting and robust futexes.
 //! - Shared writable mappings of files answer ENODEV: nothing would carry the stores back.
 //! - Permission bits are kept and shown, not enforced; every file belongs to the one user or to root.
 //! - `madvise(MADV_WIPEONFORK)` is refused: see `calls/memory.rs` for what that does to WebCrypto.

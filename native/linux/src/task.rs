@@ -3,3 +3,4 @@
 pub mod process;
 pub mod signal;
 pub mod threads;
+pub mod timers;

@@ -21,6 +21,7 @@ mod sockets;
 mod status;
 mod tasks;
 mod time;
+mod timers;
 mod vectors;
 
 use crate::action::Stop;
@@ -248,6 +249,11 @@ impl Kernel {
             n::alarm => self.sys_alarm(m, a[0]),
             n::setitimer => self.sys_setitimer(m, a[0], a[1], a[2]),
             n::getitimer => self.sys_getitimer(m, a[0], a[1]),
+            n::timer_create => self.sys_timer_create(m, a[0], a[1], a[2]),
+            n::timer_settime => self.sys_timer_settime(m, a),
+            n::timer_gettime => self.sys_timer_gettime(m, a[0], a[1]),
+            n::timer_getoverrun => self.sys_timer_getoverrun(a[0]),
+            n::timer_delete => self.sys_timer_delete(a[0]),
 
             // Known, and every libc does without.
             n::rseq | n::io_uring_setup => Err(Errno::ENOSYS),

@@ -144,6 +144,7 @@ impl Kernel {
         let set = self.space.read_u64(m, set)? & !UNBLOCKABLE;
         let own = self.thread_mut().and_then(|thread| thread.pending.take(set));
         if let Some(info) = own.or_else(|| self.process.pending.take(set)) {
+            let info = self.take_signal(m, info);
             if into != 0 {
                 self.space.write(m, into, &info.bytes())?;
             }

@@ -14,6 +14,7 @@ mod requests;
 mod signals;
 mod sockets;
 mod threads;
+mod timers;
 
 use crate::action::Action;
 use crate::clock::ClockBase;

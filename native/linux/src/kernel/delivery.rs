@@ -67,6 +67,7 @@ impl Kernel {
                 }
                 return Action::Resume;
             };
+            let info = self.take_signal(m, info);
             if let Some(stop) = self.act_on(m, info, [0; 3]) {
                 return Action::Stop(stop);
             }

@@ -9,7 +9,6 @@ use crate::kernel::Kernel;
 use crate::kernel::answer::{Answer, Done};
 use crate::machine::{Machine, Registers};
 use crate::syscall::Call;
-use crate::task::signal::{Info, bit, number};
 use crate::task::threads::{Retry, Thread, Wait, WaitFor};
 
 /// Waits that end and begin again at once before the scheduler gives up: more would be a bug of ours.
@@ -116,7 +115,7 @@ impl Kernel {
 
     /// Ends a call of the running thread: signals are delivered, then ring 3 goes on.
     fn leave<M: Machine>(&mut self, m: &mut M) -> Action {
-        self.check_alarm(m);
+        self.check_timers(m);
         let Some(thread) = self.thread() else {
             return Action::Deadlock;
         };
@@ -129,31 +128,6 @@ impl Kernel {
             (thread.mask, thread.saved_mask) = (mask, None);
         }
         Action::Resume
-    }
-
-    fn check_alarm(&mut self, m: &mut impl Machine) {
-        if let Some((at, interval)) = self.process.alarm {
-            let now = self.now(m);
-            if at <= now {
-                let missed = (now - at).checked_div(interval).map_or(0, |missed| missed + 1);
-                let next = at.saturating_add(missed.saturating_mul(interval));
-                self.process.alarm = (interval != 0).then_some((next, interval));
-                let info = Info {
-                    signal: number::SIGALRM,
-                    code: 0x80,
-                    ..Info::default()
-                };
-                self.send(None, info);
-            }
-        }
-    }
-
-    /// Time of the next SIGALRM that changes anything: it does not while one waits to be taken already, nor while it is ignored.
-    /// Such alarms must not be waited for one by one, or a sleep beside them would never end.
-    fn next_alarm(&self) -> Option<u64> {
-        let (at, _) = self.process.alarm?;
-        let waits = self.process.pending.set() & bit(number::SIGALRM) != 0;
-        (!waits && !self.is_dropped(None, number::SIGALRM)).then_some(at)
     }
 
     /// How the wait of a thread ends now: `None` when it goes on.
@@ -234,7 +208,7 @@ impl Kernel {
     /// Runs waiting calls until a thread can go on in ring 3 or none can.
     pub(crate) fn schedule<M: Machine>(&mut self, m: &mut M) -> Action {
         for _ in 0..STALLS_MAX {
-            self.check_alarm(m);
+            self.check_timers(m);
             let now = self.now(m);
             let Some((slot, retry)) = self.pick(now) else {
                 match self.all_wait(m, now) {
@@ -275,7 +249,11 @@ impl Kernel {
             .threads
             .iter()
             .filter_map(|(_, thread)| thread.wait.as_ref()?.deadline);
-        let timers = self.files.next_timer(now).into_iter().chain(self.next_alarm());
+        let timers = self
+            .files
+            .next_timer(now)
+            .into_iter()
+            .chain(self.next_timer_signal());
         let next = deadlines.chain(timers).min();
         let wait = next.map(|at| at.saturating_sub(now));
         let watchers = self.files.input_watchers();

@@ -26,6 +26,7 @@ use crate::state::tracked::{Slab, Tracked};
 use crate::task::process::Process;
 use crate::task::signal::{Pending, SIGNALS, bit};
 use crate::task::threads::Thread;
+use crate::task::timers;
 
 /// Places from this one on are those of files whose bytes come with the state.
 const INSIDE: u32 = 1 << 31;
@@ -309,6 +310,10 @@ impl Kernel {
             format!("{} dispositions of signals", process.dispositions.len())
         })?;
         process.pending.audit()?;
+        timers::audit(&process.timers)?;
+        ensure(process.next_timer >= 0, || {
+            format!("the next timer is {}", process.next_timer)
+        })?;
         let heap = self.space.heap();
         // A program without one has it at zero.
         let in_space = USER_START <= heap.start && heap.start <= heap.end && heap.end <= USER_END - PAGE;

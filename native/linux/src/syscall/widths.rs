@@ -45,7 +45,13 @@ fn integers(number: u64) -> u8 {
         | n::listen
         | n::kill
         | n::tkill => 0b11,
-        n::clock_nanosleep | n::timerfd_create | n::timerfd_settime | n::eventfd2 | n::fallocate => 0b11,
+        n::timer_create | n::timer_gettime | n::timer_getoverrun | n::timer_delete => 0b1,
+        n::clock_nanosleep
+        | n::timer_settime
+        | n::timerfd_create
+        | n::timerfd_settime
+        | n::eventfd2
+        | n::fallocate => 0b11,
         n::prlimit64 | n::sched_getaffinity | n::sched_setaffinity | n::sched_setscheduler => 0b11,
         n::rt_sigqueueinfo | n::getpriority => 0b11,
         n::dup3 | n::close_range | n::tgkill | n::socket | n::socketpair | n::rt_tgsigqueueinfo => 0b111,

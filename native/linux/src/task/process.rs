@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::task::signal::{Disposition, Pending};
+use crate::task::timers::Timer;
 
 /// The process id of every guest.
 pub const PID: i32 = 100;
@@ -30,6 +31,10 @@ pub struct Process {
     pub pending: Pending,
     /// `ITIMER_REAL`: monotonic time of the next SIGALRM and nanoseconds between them.
     pub alarm: Option<(u64, u64)>,
+    /// POSIX timers, each with an id of its own.
+    pub timers: Vec<Timer>,
+    /// Id of the next timer, if it is free.
+    pub next_timer: i32,
     /// Thread id of the next thread.
     pub next_tid: i32,
     /// Soft and hard limits that the guest set, by resource.
