@@ -1,4 +1,4 @@
-import ipaddr from 'ipaddr.js'
+import { isIn, parseAddress, parseRange, type Range, unmap } from '../addresses/address.ts'
 import type { TrustProxy } from './options.ts'
 
 /**
@@ -12,21 +12,19 @@ export function toTrustedProxy(option: TrustProxy): (address: string, hop: numbe
   return (address) => address !== '' && ranges.some((range) => contains(range, address))
 }
 
-type Range = [address: ipaddr.IPv4 | ipaddr.IPv6, bits: number]
-
 function toRange(text: string): Range {
-  try {
-    if (text.includes('/')) return ipaddr.parseCIDR(text)
-    const address = ipaddr.process(text)
-    return [address, address.kind() === 'ipv4' ? 32 : 128]
-  } catch {
+  const range = parseRange(text)
+  if (range === undefined) {
     throw new TypeError(
       `Cannot make a Router: trustProxy has ${JSON.stringify(text)}, want an address or a CIDR range`,
     )
   }
+  if (text.includes('/')) return range
+  const address = unmap(range[0])
+  return [address, address.groups.length * 16]
 }
 
 function contains(range: Range, text: string): boolean {
-  const address = ipaddr.process(text)
-  return address.kind() === range[0].kind() && address.match(range)
+  const address = parseAddress(text)
+  return address !== undefined && isIn(unmap(address), range)
 }

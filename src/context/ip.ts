@@ -1,4 +1,4 @@
-import ipaddr from 'ipaddr.js'
+import { formatAddress, parseAddress, unmap } from '../addresses/address.ts'
 import type { RequestState } from './state.ts'
 
 /**
@@ -40,5 +40,6 @@ const PLAIN_IPV4 = /^(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d
 /** An address in its short form, IPv4-mapped IPv6 as IPv4; undefined when it is none. */
 export function toPlainAddress(text: string): string | undefined {
   if (PLAIN_IPV4.test(text)) return text
-  return ipaddr.isValid(text) ? ipaddr.process(text).toString() : undefined
+  const address = parseAddress(text)
+  return address === undefined ? undefined : formatAddress(unmap(address))
 }

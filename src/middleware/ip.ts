@@ -1,4 +1,4 @@
-import ipaddr from 'ipaddr.js'
+import { isIn, parseAddress, parseRange, type Range, unmap } from '../addresses/address.ts'
 import { emitEvent, wantsEvent } from '../context/internals.ts'
 import type { Middleware } from '../context/types.ts'
 import { HttpError } from '../errors/http_error.ts'
@@ -13,8 +13,6 @@ export interface IpOptions {
   /** These never pass, whatever `whitelist` says. */
   readonly blacklist?: readonly string[] | undefined
 }
-
-type Range = [address: ipaddr.IPv4 | ipaddr.IPv6, bits: number]
 
 const LIST_RULE: OptionRule = {
   wanted: 'a non-empty array of addresses, CIDR ranges such as "10.0.0.0/8", or "*"',
@@ -59,25 +57,17 @@ export function toMatcher(entries: readonly string[]): (address: string) => bool
   if (entries.includes('*')) return () => true
   const ranges = entries.map((entry) => toRange(entry)!)
   return (text) => {
-    if (!ipaddr.isValid(text)) return false
-    const address = ipaddr.process(text)
-    return ranges.some((range) => range[0].kind() === address.kind() && address.match(range))
+    const parsed = parseAddress(text)
+    if (parsed === undefined) return false
+    const address = unmap(parsed)
+    return ranges.some((range) => isIn(address, range))
   }
 }
 
-// The package also reads "10.1" and "0x7f.1" as addresses; in a guard's list those are slips.
 function toRange(entry: unknown): Range | undefined {
-  if (typeof entry !== 'string') return undefined
-  const [text, length, ...more] = entry.split('/')
-  const isV4 = ipaddr.IPv4.isValidFourPartDecimal(text!)
-  if (more.length > 0 || (!isV4 && !ipaddr.IPv6.isValid(text!))) return undefined
-  if (length !== undefined && !/^\d{1,3}$/.test(length)) return undefined
-  const address = ipaddr.parse(text!)
-  const most = isV4 ? 32 : 128
-  const bits = length === undefined ? most : Number(length)
-  if (bits > most) return undefined
-  if (address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && bits >= 96) {
-    return [address.toIPv4Address(), bits - 96]
-  }
-  return [address, bits]
+  const range = typeof entry === 'string' ? parseRange(entry) : undefined
+  if (range === undefined) return undefined
+  const [address, bits] = range
+  const plain = unmap(address)
+  return plain === address || bits < 96 ? range : [plain, bits - 96]
 }

@@ -1,4 +1,4 @@
-import ipaddr from 'ipaddr.js'
+import { parseAddress } from '../addresses/address.ts'
 import type { Awaitable, Context, Middleware } from '../context/types.ts'
 import { HttpError } from '../errors/http_error.ts'
 import { presetHeader } from './headers.ts'
@@ -72,5 +72,5 @@ function toSeconds(ms: number): number {
 export function addressKey(ctx: Context): string {
   const address = ctx.get.ip()
   if (address === undefined || !address.includes(':')) return address ?? 'unknown'
-  return `${ipaddr.IPv6.parse(address).parts.slice(0, 4).map((part) => part.toString(16)).join(':')}::/64`
+  return `${parseAddress(address)!.groups.slice(0, 4).map((part) => part.toString(16)).join(':')}::/64`
 }

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch, assertRejects } from '@std/assert'
 import { dirname, join } from '@std/path'
 import { BuildProgress } from '../../src/isolate/ffi/build/build_progress.ts'
 import { buildLibrary, type BuildOptions, CRATES, LIBRARY } from '../../src/isolate/ffi/build/build.ts'
-import { hashSources } from '../../src/isolate/ffi/build/cargo_build.ts'
+import { hashSources } from '../../src/isolate/ffi/build/source_hash.ts'
 import { buildCoreGuest, checkTools, CORE_GUEST } from '../../src/isolate/ffi/build/core_build.ts'
 import { IsolationUnavailableError, NativeBuildError } from '../../src/isolate/machines/errors.ts'
 

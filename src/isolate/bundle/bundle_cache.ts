@@ -3,7 +3,7 @@
  * file is as it was: those that it consists of, the configuration above them, and the bundler's own.
  *
  * ```text
- * { files: { path: digest }, map, inputs, missing, code: base64 }
+ * { own: digest, files: { path: digest }, map, inputs, missing, code: base64 }
  * ```
  * A file that would have been found in the place of another, had it been there, is not seen: whoever takes a kept bundle makes it anew
  * when there is time, and compares.
@@ -39,7 +39,10 @@ const CONFIGS = ['deno.json', 'deno.jsonc', 'deno.lock', 'package.json', 'tsconf
 /** The bundles of a folder that nobody else may write to. */
 export class BundleCache {
   readonly #folder: string
-  #own: Promise<string[]> | null = null
+  /** Of the bundler; it does not change while it runs. */
+  #own: Promise<string> | null = null
+  /** Of files that kept bundles were compared with, by path: most have the same configuration above them. */
+  readonly #digests = new Map<string, Promise<string>>()
 
   constructor(folder: string) {
     this.#folder = folder
@@ -67,8 +70,8 @@ export class BundleCache {
     try {
       const text = await readKept(path)
       if (text === null) return null
-      const { files, code, ...bundle } = JSON.parse(text)
-      if (!await areAsTheyWere(files)) return null
+      const { own, files, code, ...bundle } = JSON.parse(text)
+      if (own !== await this.#digestOwn() || !await this.#areAsTheyWere(files)) return null
       await touchKept(path)
       return { ...bundle, code: Uint8Array.fromBase64(code) }
     } catch (error) {
@@ -80,20 +83,28 @@ export class BundleCache {
   }
 
   async #write(path: string, root: string, { code, ...bundle }: Bundle): Promise<void> {
-    this.#own ??= listOwn()
-    const paths = [...bundle.inputs, ...await this.#own, ...configsAbove(root)]
+    const paths = [...bundle.inputs, ...configsAbove(root)]
     const files = Object.fromEntries(
       await Promise.all(paths.map(async (file) => [file, await digestFile(file)])),
     )
-    await writeKept(path, JSON.stringify({ files, ...bundle, code: code.toBase64() }))
+    const own = await this.#digestOwn()
+    await writeKept(path, JSON.stringify({ own, files, ...bundle, code: code.toBase64() }))
   }
-}
 
-async function areAsTheyWere(files: Readonly<Record<string, string>>): Promise<boolean> {
-  const same = await Promise.all(
-    Object.entries(files).map(async ([file, then]) => await digestFile(file) === then),
-  )
-  return same.every(Boolean)
+  async #areAsTheyWere(files: Readonly<Record<string, string>>): Promise<boolean> {
+    const same = await Promise.all(
+      Object.entries(files).map(async ([file, then]) => {
+        let now = this.#digests.get(file)
+        if (now === undefined) this.#digests.set(file, now = digestFile(file))
+        return await now === then
+      }),
+    )
+    return same.every(Boolean)
+  }
+
+  #digestOwn(): Promise<string> {
+    return this.#own ??= digestOwn()
+  }
 }
 
 function configsAbove(root: string): string[] {
@@ -104,23 +115,27 @@ function configsAbove(root: string): string[] {
   }
 }
 
-/** The bundler's modules, and what says which versions it is made of. */
-async function listOwn(): Promise<string[]> {
-  const lists = await Promise.all(OWN.map(async (url) => {
+/** Of the bundler's modules, and of what says which versions it is made of. */
+async function digestOwn(): Promise<string> {
+  const modules = OWN.flatMap((url) => {
     const folder = fromFileUrl(url)
-    const names = await Array.fromAsync(Deno.readDir(folder))
-    return names.filter(({ isFile }) => isFile).map(({ name }) => join(folder, name))
-  }))
+    return [...Deno.readDirSync(folder)].filter(({ isFile }) => isFile).map(({ name }) => join(folder, name))
+  })
   const project = ['deno.json', 'deno.lock'].map((name) =>
     fromFileUrl(new URL(`../../../${name}`, import.meta.url))
   )
-  return [...lists.flat(), ...project]
+  // At once and not one by one: each read or digest in the background costs a start some tenths of a millisecond.
+  const parts = [...modules.sort(), ...project].flatMap((path) => {
+    const bytes = Deno.readFileSync(path)
+    return [`${path} ${bytes.length}\n`, bytes]
+  })
+  return await hexDigest(...parts)
 }
 
 /** Of a file's content; '' where there is none. */
 async function digestFile(path: string): Promise<string> {
   try {
-    return await hexDigest(await Deno.readFile(path))
+    return await hexDigest(Deno.readFileSync(path))
   } catch (error) {
     if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return ''
     throw error

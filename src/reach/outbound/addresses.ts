@@ -1,41 +1,50 @@
 /** Which addresses the host connects to for isolated code: those of the public internet, and those that were named. */
-import ipaddr from 'ipaddr.js'
+import {
+  type Address,
+  formatAddress,
+  isIn,
+  parseAddress,
+  parseRange,
+  type Range,
+  unmap,
+} from '../../addresses/address.ts'
 
-/** Addresses with their bits, as `10.1.0.0/16`. */
-export type Range = readonly [address: ipaddr.IPv4 | ipaddr.IPv6, bits: number]
+export type { Range }
+
+/** The package that knows what addresses are for. */
+export type AddressKinds = typeof import('ipaddr.js')
 
 /** Public by their numbers, and yet the host's own affair: Azure's machines reach their agent there. */
-const SPECIAL: readonly Range[] = [ipaddr.parseCIDR('168.63.129.16/32')]
+const SPECIAL: readonly Range[] = [parseRange('168.63.129.16/32')!]
 /** What the world's IPv6 is; the rest is reserved, or leads to addresses of IPv4 by a detour. */
-const GLOBAL_V6: Range = ipaddr.parseCIDR('2000::/3')
+const GLOBAL_V6: Range = parseRange('2000::/3')!
 
 /** Addresses of the machine itself. */
-export const LOOPBACK: readonly Range[] = [ipaddr.parseCIDR('127.0.0.0/8'), ipaddr.parseCIDR('::1/128')]
+export const LOOPBACK: readonly Range[] = [parseRange('127.0.0.0/8')!, parseRange('::1/128')!]
 
 /** An address or a range of them; undefined for what is none. */
 export function toRange(text: string): Range | undefined {
-  const [address, bits, ...more] = text.split('/')
-  if (more.length > 0 || !isAddress(address!)) return undefined
-  const parsed = ipaddr.parse(address!)
-  const most = parsed.kind() === 'ipv4' ? 32 : 128
-  if (bits === undefined) return [parsed, most]
-  return /^\d{1,3}$/.test(bits) && Number(bits) <= most ? [parsed, Number(bits)] : undefined
+  const range = parseRange(text)
+  return range?.[0].zone === undefined ? range : undefined
 }
 
 /** Whether it is an address as the URL standard and resolvers write it. */
 export function isAddress(text: string): boolean {
-  return ipaddr.IPv4.isValidFourPartDecimal(text) || (ipaddr.IPv6.isValid(text) && !text.includes('%'))
+  return toRange(text) !== undefined && !text.includes('/')
+}
+
+/** Loads the package: with the first request, as it takes a while. */
+export async function loadAddressKinds(): Promise<AddressKinds> {
+  return (await import('ipaddr.js')).default
 }
 
 /** Whether the host may connect to it; `named` are ranges that are allowed though they are not public. */
-export function isReachable(text: string, named: readonly Range[]): boolean {
+export function isReachable(kinds: AddressKinds, text: string, named: readonly Range[]): boolean {
   if (!isAddress(text)) return false
-  const address = ipaddr.process(text)
+  const address: Address = unmap(parseAddress(text)!)
   if (named.some((range) => isIn(address, range))) return true
-  if (SPECIAL.some((range) => isIn(address, range)) || address.range() !== 'unicast') return false
-  return address.kind() === 'ipv4' || isIn(address, GLOBAL_V6)
-}
-
-function isIn(address: ipaddr.IPv4 | ipaddr.IPv6, [range, bits]: Range): boolean {
-  return address.kind() === range.kind() && address.match(range, bits)
+  if (SPECIAL.some((range) => isIn(address, range))) return false
+  // By its short form, so that nothing that two readers take for two addresses comes through.
+  if (kinds.process(formatAddress(address)).range() !== 'unicast') return false
+  return address.groups.length === 2 || isIn(address, GLOBAL_V6)
 }

@@ -4,7 +4,8 @@
  * 'tcp' }` can, and speaks no TLS), so undici asks, whose connections take a `lookup`; TLS checks the certificate against the name.
  */
 import type { Agent, Dispatcher } from 'undici'
-import { isAddress, isReachable, type Range } from './addresses.ts'
+import { isAddress, isReachable, loadAddressKinds, type Range } from './addresses.ts'
+import { formatAddress } from '../../addresses/address.ts'
 import { hostOf, namedAddresses, type Policy } from './policy.ts'
 
 /** Gives the addresses of a name. */
@@ -58,7 +59,7 @@ export class Client implements AsyncDisposable {
     const named = namedAddresses(this.#policy, url)
     const host = hostOf(url)
     // Addresses are connected to without a lookup.
-    if (isAddress(host) && !isReachable(host, named)) {
+    if (isAddress(host) && !isReachable(await loadAddressKinds(), host, named)) {
       throw new AddressError('no address of the public internet')
     }
     // With the first request: to load undici takes as long as to load all of Mayfly.
@@ -84,7 +85,7 @@ export class Client implements AsyncDisposable {
   }
 
   #agent(undici: typeof import('undici'), named: readonly Range[]): Agent {
-    const key = named.map(([address, bits]) => `${address}/${bits}`).join()
+    const key = named.map(([address, bits]) => `${formatAddress(address)}/${bits}`).join()
     const known = this.#agents.get(key)
     if (known !== undefined) return known
     const { idleMs } = this.#policy.bounds
@@ -113,7 +114,8 @@ export class Client implements AsyncDisposable {
   async #find(host: string, named: readonly Range[]): Promise<{ address: string; family: number }[]> {
     const addresses = await this.#resolve(host.replace(/\.$/, ''))
     if (addresses.length === 0) throw new AddressError('no address')
-    if (!addresses.every((address) => isReachable(address, named))) {
+    const kinds = await loadAddressKinds()
+    if (!addresses.every((address) => isReachable(kinds, address, named))) {
       throw new AddressError('no address of the public internet')
     }
     return addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))

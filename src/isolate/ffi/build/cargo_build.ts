@@ -3,10 +3,10 @@
  * is never older than its sources, and one that is in use is never written to.
  */
 import { fromFileUrl, join } from '@std/path'
-import { hexDigest } from '../../../context/hex_digest.ts'
 import { NativeBuildError } from '../../machines/errors.ts'
 import { isFile } from '../../resolve/files.ts'
 import { BuildProgress, type ProgressSink } from './build_progress.ts'
+import { hashKept, type Sources } from './source_hash.ts'
 import { type Cargo, findCargo, ToolchainError } from './toolchain.ts'
 
 /** Where and how {@link buildArtifact} builds. */
@@ -26,17 +26,13 @@ export interface BuildOptions {
 }
 
 /** One file that cargo makes. */
-export interface Artifact {
-  /** For people: `the virtual machines`. */
-  readonly what: string
+export interface Artifact extends Sources {
   /** How long its build takes, for people. */
   readonly takes: string
   /** The kept file's name around the hash. */
   readonly name: readonly [before: string, after: string]
   /** The Cargo workspace, below `native`. */
   readonly workspace: string
-  /** Files below `native` that it is made of, and folders, which end in a slash; what ends in a question mark may be missing. */
-  readonly sources: readonly string[]
   /** Arguments of `cargo build` beside `--release --locked`. */
   readonly args: readonly string[]
   /** Variables of the build, by the folder `native`. */
@@ -56,7 +52,8 @@ export async function buildArtifact(artifact: Artifact, options: BuildOptions = 
   const target = targetFolder(join(folder, artifact.workspace), options.targetFolder)
   const kept = keptFolder(artifact, options)
   const [before, after] = artifact.name
-  const name = `${before}${(await hashSources(artifact, folder)).slice(0, 16)}${after}`
+  const hash = await hashKept(artifact, folder, kept)
+  const name = `${before}${hash.slice(0, 16)}${after}`
   const path = join(kept, name)
   if (isFile(path)) return path
   const cargo = options.cargo ?? await findCargo().catch((error) => refuse(artifact, error))
@@ -87,24 +84,6 @@ export async function buildArtifact(artifact: Artifact, options: BuildOptions = 
 export function keptFolder(artifact: Artifact, options: BuildOptions = {}): string {
   const folder = options.folder ?? nativeFolder(artifact)
   return join(targetFolder(join(folder, artifact.workspace), options.targetFolder), 'release', 'mayfly')
-}
-
-/**
- * SHA-256 of all that an artifact is made of, as hex digits. Files are read at once and digested together: every start does this, and some
- * two hundred reads and digests in the background took forty milliseconds.
- */
-export async function hashSources({ what, sources }: Artifact, folder: string): Promise<string> {
-  const paths: string[] = []
-  for (const source of sources) {
-    if (source.endsWith('/')) paths.push(...listFiles(what, folder, source.slice(0, -1)))
-    else if (!source.endsWith('?')) paths.push(source)
-    else if (isFile(join(folder, source.slice(0, -1)))) paths.push(source.slice(0, -1))
-  }
-  const parts = paths.sort().flatMap((path) => {
-    const bytes = readSource(what, join(folder, path))
-    return [`${path} ${bytes.length}\n`, bytes]
-  })
-  return await hexDigest(...parts)
 }
 
 function nativeFolder({ what }: Artifact): string {
@@ -221,35 +200,4 @@ async function removeOld(folder: string, { name: [before, after] }: Artifact, ke
       await Deno.remove(join(folder, name)).catch(() => {})
     }
   }
-}
-
-function listFiles(what: string, root: string, folder: string): string[] {
-  const found: string[] = []
-  try {
-    for (const entry of Deno.readDirSync(join(root, folder))) {
-      const path = join(folder, entry.name)
-      if (entry.isDirectory) found.push(...listFiles(what, root, path))
-      else if (entry.isFile) found.push(path)
-    }
-  } catch (error) {
-    throw missing(what, join(root, folder), error)
-  }
-  return found
-}
-
-function readSource(what: string, path: string): Uint8Array<ArrayBuffer> {
-  try {
-    return Deno.readFileSync(path)
-  } catch (error) {
-    throw missing(what, path, error)
-  }
-}
-
-function missing(what: string, path: string, cause: unknown): unknown {
-  if (!(cause instanceof Deno.errors.NotFound)) return cause
-  return new NativeBuildError(
-    `Cannot build ${what}: ${path} is not there, want the sources of Mayfly`,
-    '',
-    { cause },
-  )
 }
