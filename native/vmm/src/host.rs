@@ -80,7 +80,12 @@ impl Host {
 
     /// The same, with the flavour that the probes found.
     pub(crate) fn with_flavour(self, flavour: Flavour) -> Host {
-        Host { flavour, ..self }
+        // The facts follow from the flavour.
+        Host {
+            flavour,
+            facts: OnceLock::new(),
+            ..self
+        }
     }
 
     /// What of this host a program depends on.

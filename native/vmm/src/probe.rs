@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kvm_bindings::{KVM_MAX_CPUID_ENTRIES, kvm_regs, kvm_userspace_memory_region};
+use kvm_bindings::{kvm_regs, kvm_userspace_memory_region};
 use kvm_ioctls::VcpuExit;
 
 use crate::alarm::Alarm;
@@ -26,7 +26,17 @@ impl Host {
     pub fn open() -> Result<Host> {
         let host = Host::open_as(Flavour::UNKNOWN)?;
         let entry = entry(&host)?;
-        let flush = flush(entry)?;
+        let reloads = Flavour {
+            entry,
+            flush: Flush::ReloadCr3,
+        };
+        // The same, as KVM takes long to say what it supports.
+        let host = Arc::new(host.with_flavour(reloads));
+        let flush = flush(&host)?;
+        let host = match Arc::into_inner(host) {
+            Some(host) => host,
+            None => Host::open_as(reloads)?,
+        };
         Ok(host.with_flavour(Flavour { entry, flush }))
     }
 }
@@ -59,10 +69,8 @@ fn entry(host: &Host) -> Result<Entry> {
         vm.set_user_memory_region(region)
     })?;
     let mut vcpu = again("create the probe vCPU", || vm.create_vcpu(0))?;
-    let cpuid = again("ask for CPUID", || {
-        host.kvm().get_supported_cpuid(KVM_MAX_CPUID_ENTRIES)
-    })?;
-    vcpu.set_cpuid2(&cpuid).map_err(kvm("set the probe's CPUID"))?;
+    vcpu.set_cpuid2(host.cpuid())
+        .map_err(kvm("set the probe's CPUID"))?;
     let sregs = probe_sregs(vcpu.get_sregs().map_err(kvm("read the probe's registers"))?);
     vcpu.set_sregs(&sregs).map_err(kvm("set the probe's registers"))?;
     set_syscall_msrs(&vcpu, Entry::Ring0)?;
@@ -101,15 +109,11 @@ fn entry(host: &Host) -> Result<Entry> {
 }
 
 /// Lets the guest read a page, leads the entry to another frame, and lets it reload CR3 and read again. If it still sees the
-/// old frame, only the notifier helps.
-fn flush(entry: Entry) -> Result<Flush> {
+/// old frame, only the notifier helps. The host's flavour is that CR3 is reloaded.
+fn flush(host: &Arc<Host>) -> Result<Flush> {
     const CODE: u64 = USER_START;
     const DATA: u64 = USER_START + PAGE;
-    let host = Arc::new(Host::open_as(Flavour {
-        entry,
-        flush: Flush::ReloadCr3,
-    })?);
-    let mut vm = Vm::new(&host, 1 << 20)?;
+    let mut vm = Vm::new(host, 1 << 20)?;
     let mut alarm = Alarm::new()?;
     alarm.set(Some(sys::monotonic_ns() + 2_000_000_000))?;
     // mov (%rdi),%al; syscall; mov (%rdi),%al; syscall
