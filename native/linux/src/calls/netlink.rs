@@ -35,21 +35,23 @@ impl Kernel {
         netlink::name(if of_peer { 0 } else { PID as u32 })
     }
 
-    /// Takes a question of which `bytes` are the beginning.
+    /// Takes a datagram with questions.
     pub(super) fn ask_netlink(&mut self, file: usize, bytes: &[u8]) -> Answer {
         let socket = self.files.netlink_mut(file).ok_or(Errno::ENOTSOCK)?;
-        socket.ask(&bytes[..bytes.len().min(Netlink::REQUEST_MAX)])?;
+        socket.ask(bytes)?;
         self.files.note_change(file);
         value(bytes.len() as u64)
     }
 
-    /// The same with the question in parts of the guest's memory.
+    /// The same with the datagram in parts of the guest's memory.
     pub(super) fn send_question(&mut self, m: &mut impl Machine, file: usize, parts: &[Part]) -> Answer {
+        if sum(parts) > Netlink::REQUEST_MAX {
+            return Err(Errno::EMSGSIZE);
+        }
         let mut bytes = Vec::new();
         for &[address, length] in parts {
             let start = bytes.len();
-            let take = (length as usize).min(Netlink::REQUEST_MAX - start);
-            bytes.resize(start + take, 0);
+            bytes.resize(start + length as usize, 0);
             self.space.read(m, address, &mut bytes[start..])?;
         }
         self.ask_netlink(file, &bytes)

@@ -226,6 +226,8 @@ impl Kernel {
             FileKind::Stream(_) if sum > 0 => {
                 return self.write_to_stream(m, file, parts, open.nonblocking(), false);
             }
+            // A datagram is whole.
+            FileKind::Netlink(_) => return self.send_question(m, file, parts),
             FileKind::Device(Device::Null | Device::Zero | Device::Random) => return value(sum),
             FileKind::Device(Device::Full) if sum > 0 => return Err(Errno::ENOSPC),
             _ => {}

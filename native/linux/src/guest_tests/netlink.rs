@@ -133,6 +133,27 @@ fn questions_that_nobody_reads_the_answers_of_are_bounded() {
 }
 
 #[test]
+fn a_long_request_is_taken_whole_and_one_over_the_buffer_is_refused() {
+    let mut guest = guest(4);
+    let fd = open(&mut guest);
+    let mut long = question(GET_LINK, ALL, 7, 0);
+    long.resize(300, 0);
+    long[..4].copy_from_slice(&300_u32.to_le_bytes());
+    assert_eq!(send(&mut guest, fd, &long), 300);
+    assert_eq!(kinds(&receive(&mut guest, fd, 1024).unwrap(), 7), [16, 3]);
+    // What asks nothing, and behind it a question.
+    long[6..8].fill(0);
+    long.extend(question(GET_LINK, ALL, 8, 0));
+    guest.put(guest.scratch, &long);
+    assert_eq!(guest.call(number::write, [fd, guest.scratch, 317, 0, 0, 0]), 317);
+    assert_eq!(kinds(&receive(&mut guest, fd, 1024).unwrap(), 8), [16, 3]);
+    for call in [number::sendto, number::write] {
+        let result = guest.call(call, [fd, guest.scratch, 212_961, 0, 0, 0]);
+        assert_eq!(result, error(Errno::EMSGSIZE));
+    }
+}
+
+#[test]
 fn netlink_sockets_are_counted_with_the_others() {
     let mut guest = guest(2);
     let first = open(&mut guest);

@@ -80,8 +80,8 @@ impl Netlink {
 
     /// Bytes that one takes of the host beside its description.
     pub const COST: usize = ASKED_MAX * size_of::<Asked>();
-    /// Longest request of which anything is read.
-    pub const REQUEST_MAX: usize = 256;
+    /// Longest request: what Linux's buffer for sending takes unless it is told otherwise.
+    pub const REQUEST_MAX: u64 = 212_992 - 32;
 
     /// Whether an answer can be read.
     #[must_use]
