@@ -21,6 +21,7 @@
 #include "../support/serve.h"
 
 static long counter;
+static timer_t alarm_clock;
 static int pipes[2], pair[2], set, event, timer, named, unnamed;
 static char *mapped, *heap, *hidden;
 static volatile sig_atomic_t signalled;
@@ -64,6 +65,8 @@ static void prepare(void) {
     timer = timerfd_create(CLOCK_MONOTONIC, 0);
     struct itimerspec in_an_hour = {{0}, {3600, 0}};
     timerfd_settime(timer, 0, &in_an_hour, 0);
+    timer_create(CLOCK_MONOTONIC, 0, &alarm_clock);
+    timer_settime(alarm_clock, 0, &in_an_hour, 0);
     struct epoll_event e = {EPOLLIN, {.u64 = 77}};
     epoll_ctl(set, EPOLL_CTL_ADD, event, &e);
     e.data.u64 = 78;
@@ -105,6 +108,7 @@ static const char *look(void) {
     if (read(event, &count, 8) != 8 || count != 3) return "the counter of events";
     struct itimerspec left;
     if (timerfd_gettime(timer, &left) || left.it_value.tv_sec < 3500) return "the timer";
+    if (timer_gettime(alarm_clock, &left) || left.it_value.tv_sec < 3500) return "the POSIX timer";
     memset(text, 0, 64);
     if (read(named, text, 64) != 4 || strcmp(text, "text")) return "the file's offset";
     if (open("link", O_RDONLY) < 0) return "the link in the working directory";
