@@ -193,14 +193,14 @@ function overOutput({ options: { outputBytes } }: ResolvedLimits, remains: Remai
 function toEndError(limits: ResolvedLimits, completion: Completion, remains: Remains): SandboxError {
   const { options } = limits
   const { kind, reason, limit } = endingOf(options, completion)
-  const { outcome, detail, runUs } = completion
+  const { outcome, detail, queueUs, runUs, parkedUs } = completion
   const met = (used?: number) => ({ name: reason!, value: limit!, ...(used === undefined ? {} : { used }) })
   if (kind === 'memory') {
     return new MemoryError(`The program used more than ${options.memoryMb} MiB`, met(), remains)
   }
   if (reason === 'timeoutMs' || reason === 'cpuMs') {
-    const verb = reason === 'cpuMs' ? 'worked' : 'took'
-    return new TimeoutError(`The program ${verb} longer than ${limit} ms`, met(runUs / 1000), remains)
+    const [verb, us] = reason === 'cpuMs' ? ['worked', runUs] : ['took', queueUs + runUs + parkedUs]
+    return new TimeoutError(`The program ${verb} longer than ${limit} ms`, met(us / 1000), remains)
   }
   if (reason === 'outputBytes') return overOutput(limits, remains)
   if (reason === 'systemCalls') {

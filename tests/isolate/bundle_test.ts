@@ -43,6 +43,7 @@ Deno.test('the guest is bundled once and holds no host code', async () => {
     path.slice(root.length + 4).split('/')[0]
   )
   assertEquals([...new Set(rooms)].sort(), [
+    'addresses',
     'compiler',
     'context',
     'errors',
