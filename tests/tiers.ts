@@ -112,6 +112,8 @@ export const MACHINE_FILES = [
   'tests/docs/cookbook_test.ts',
   'tests/reach/exits_test.ts',
   'tests/reach/kept_test.ts',
+  'tests/reach/leaving_client_test.ts',
+  'tests/reach/parked_memory_test.ts',
   'tests/reach/routes_test.ts',
   'tests/reach/sandbox_streams_test.ts',
   'tests/reach/sandbox_test.ts',

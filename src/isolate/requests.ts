@@ -96,8 +96,10 @@ function ask(
   let channel: RequestChannel | null = null
   let answer: PromiseWithResolvers<Response> | null = null
   let refusals: Refusals | null = null
+  const leave = () => channel?.leave()
   const open = () => {
-    return channel = new RequestChannel({
+    ctx.request.signal.addEventListener('abort', leave, { once: true })
+    channel = new RequestChannel({
       conversation: conversation ?? null,
       limits: handler.program.plan.options.limits,
       body,
@@ -107,6 +109,8 @@ function ask(
         beginStream(handler, ctx, head, stream, (found) => void (refusals = found), answer!),
       upgrade: (protocol) => beginSocket(handler, ctx, protocol, answer!),
     })
+    if (ctx.request.signal.aborted) leave()
+    return channel
   }
   const completion = submit(
     isolation,
@@ -120,10 +124,17 @@ function ask(
   answer = Promise.withResolvers()
   const { promise, resolve, reject } = answer
   completion.then((done) => {
+    if (channel !== null) ctx.request.signal.removeEventListener('abort', leave)
     const stream = channel?.stream ?? null
     const failure = stream?.failure ?? channel?.failure
-    if (stream === null && failure === undefined) return resolve(take(isolation, handler, ctx, done))
     const { hooks } = isolation.options
+    if (stream === null && failure === undefined) {
+      if (channel === null || done.outcome !== 'called-off' || !ctx.request.signal.aborted) {
+        return resolve(take(isolation, handler, ctx, done))
+      }
+      report(hooks, handler, done)
+      throw new HttpError(400, 'The client has gone')
+    }
     report(hooks, handler, done)
     if (stream === null) return refuseAnswer(hooks, handler.program.plan, done, failure)
     if (refusals !== null) tellRefusals(hooks, handler, done, refusals)

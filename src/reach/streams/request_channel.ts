@@ -78,6 +78,13 @@ export class RequestChannel {
     return this.#failure
   }
 
+  /**
+   * The client has gone: nobody waits for the answer any more. Who sends a stream, or reads one, learns it there, and has time to end.
+   */
+  leave(): void {
+    if (this.#stream === null && this.#options.body === undefined) this.#off.abort()
+  }
+
   hear(message: Message, say: Say, extend: Extend): void {
     const { conversation, limits, body, begin, broke, open } = this.#options
     if (message.id === this.#stream?.id) return this.#stream.hear(message)
