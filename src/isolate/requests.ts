@@ -96,9 +96,9 @@ function ask(
   let channel: RequestChannel | null = null
   let answer: PromiseWithResolvers<Response> | null = null
   let refusals: Refusals | null = null
-  const leave = () => channel?.leave()
+  let signal: AbortSignal | null = null
+  const leave = () => channel!.leave()
   const open = () => {
-    ctx.request.signal.addEventListener('abort', leave, { once: true })
     channel = new RequestChannel({
       conversation: conversation ?? null,
       limits: handler.program.plan.options.limits,
@@ -109,7 +109,9 @@ function ask(
         beginStream(handler, ctx, head, stream, (found) => void (refusals = found), answer!),
       upgrade: (protocol) => beginSocket(handler, ctx, protocol, answer!),
     })
-    if (ctx.request.signal.aborted) leave()
+    signal = ctx.request.signal
+    if (signal.aborted) leave()
+    else signal.addEventListener('abort', leave)
     return channel
   }
   const completion = submit(
@@ -124,17 +126,11 @@ function ask(
   answer = Promise.withResolvers()
   const { promise, resolve, reject } = answer
   completion.then((done) => {
-    if (channel !== null) ctx.request.signal.removeEventListener('abort', leave)
+    signal?.removeEventListener('abort', leave)
     const stream = channel?.stream ?? null
     const failure = stream?.failure ?? channel?.failure
+    if (stream === null && failure === undefined) return resolve(take(isolation, handler, ctx, done))
     const { hooks } = isolation.options
-    if (stream === null && failure === undefined) {
-      if (channel === null || done.outcome !== 'called-off' || !ctx.request.signal.aborted) {
-        return resolve(take(isolation, handler, ctx, done))
-      }
-      report(hooks, handler, done)
-      throw new HttpError(400, 'The client has gone')
-    }
     report(hooks, handler, done)
     if (stream === null) return refuseAnswer(hooks, handler.program.plan, done, failure)
     if (refusals !== null) tellRefusals(hooks, handler, done, refusals)

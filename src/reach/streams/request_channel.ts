@@ -1,4 +1,5 @@
 /** The host's side of one request: what its program asks, and the stream that it answers with. */
+import { HttpError } from '../../errors/http_error.ts'
 import type { Conversation } from '../calls/conversation.ts'
 import type { Message } from '../calls/protocol.ts'
 import { AnswerStream, StreamError } from './answer_stream.ts'
@@ -82,7 +83,9 @@ export class RequestChannel {
    * The client has gone: nobody waits for the answer any more. Who sends a stream, or reads one, learns it there, and has time to end.
    */
   leave(): void {
-    if (this.#stream === null && this.#options.body === undefined) this.#off.abort()
+    if (this.#stream !== null || this.#options.body !== undefined) return
+    this.#failure ??= new HttpError(400, 'The client has gone')
+    this.#off.abort()
   }
 
   hear(message: Message, say: Say, extend: Extend): void {
