@@ -35,14 +35,29 @@ async function askUntil(url: string, enough: (answers: readonly Answer[]) => boo
   return answers
 }
 
+/** Clients whose connections, which they keep, are of either isolate: `each` of both. */
+async function connectToBoth(url: string, each: number): Promise<Deno.HttpClient[]> {
+  const kept = new Map<string, Deno.HttpClient[]>()
+  const count = () => [...kept.values()].reduce((sum, { length }) => sum + length, 0)
+  for (const end = performance.now() + LONG_MS; count() < ISOLATES * each;) {
+    assert(performance.now() < end, `one isolate has all connections: ${count()} are kept`)
+    const client = Deno.createHttpClient({ poolMaxIdlePerHost: 1 })
+    const { isolate } = await (await fetch(`${url}who`, { client })).json() as { isolate: string }
+    const clients = kept.get(isolate) ?? []
+    if (clients.length === each) client.close()
+    else kept.set(isolate, [...clients, client])
+  }
+  return [...kept.values()].flat()
+}
+
 /** Requests of one program that wait for the host are bounded in the process, whichever isolate has them. */
 async function assertParkedOnce(url: string, go: string): Promise<void> {
   const refused: string[] = []
   const waited: string[] = []
   const isolates = new Set<string>()
-  const clients = Array.from({ length: 24 }, () => Deno.createHttpClient({}))
+  const clients = await connectToBoth(url, 12)
   const all = Promise.all(clients.map(async (client) => {
-    const { isolate, told } = await (await fetch(url, { client })).json() as Record<string, string>
+    const { isolate, told } = await (await fetch(`${url}wait`, { client })).json() as Record<string, string>
     isolates.add(isolate!)
     if (told === 'waited') waited.push(told)
     else refused.push(told!)
@@ -112,7 +127,7 @@ testIsolated('isolates of one process share one pool, and each program once', as
       const last = await askUntil(url, (all) => new Set(all.map(({ isolate }) => isolate)).size === ISOLATES)
       assertEquals(answers[0]!.value, 2)
       assertEquals(new Set(last.map(({ value, loaded }) => `${value} ${loaded}`)).size, 1, Deno.inspect(last))
-      await assertParkedOnce(`${url}wait`, go)
+      await assertParkedOnce(url, go)
       assertEquals([threads(pid, 'mayfly-vm'), threads(pid, 'mayfly-pool')], [2, 1])
     })
   } finally {
