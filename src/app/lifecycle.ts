@@ -11,7 +11,6 @@ import { loadRoutes, type RouteTable } from '../router/load/load.ts'
 import { RouteLoadError } from '../router/load/load_error.ts'
 import type { RouteNotice } from '../router/load/notice.ts'
 import { serveFile } from '../static/serve_file.ts'
-import { createPool } from '../worker/pool.ts'
 import type { App } from './app.ts'
 import { createDeadlines } from './deadlines.ts'
 import { isDevelopment } from './environment.ts'
@@ -100,7 +99,7 @@ export async function prepareApp(app: App, watch: boolean): Promise<void> {
   app.project = null
   app.closing = false
   openRecorder(app)
-  openPool(app, watch)
+  await openPool(app, watch)
   const onNotice = (notice: RouteNotice) => notify(app, notice)
   try {
     if (viewsDir !== undefined) await checkFolder('viewsDir', viewsDir)
@@ -188,9 +187,10 @@ export async function closeApp(app: App): Promise<void> {
 }
 
 /** Makes the worker pool; its threads start at once for a server, else with the first task. */
-function openPool(app: App, start: boolean): void {
+async function openPool(app: App, start: boolean): Promise<void> {
   const { worker } = app.options
   if (worker === undefined) return
+  const { createPool } = await import('../worker/pool.ts')
   if (app.pool === undefined) {
     app.pool = app.host.worker = createPool(worker, {
       timeout: (incident) => emit(app.bus, 'worker:timeout', incident),

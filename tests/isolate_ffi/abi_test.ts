@@ -1,5 +1,5 @@
 /** The table on this side is the one on the Rust side. */
-import { assert, assertEquals, assertThrows } from '@std/assert'
+import { assert, assertEquals, assertRejects, assertThrows } from '@std/assert'
 import { join } from '@std/path'
 import { CRATES } from '../../src/isolate/ffi/build/build.ts'
 import { ClosedError } from '../../src/isolate/machines/errors.ts'
@@ -66,7 +66,7 @@ testWith(NO_CARGO, 'NativeLibrary is closed more than once and then refuses call
   assert(/^\d+\.\d+\.\d+/.test(library.version), library.version)
   library.close()
   library.close()
-  assertThrows(() => library.doctor(), ClosedError, 'native library')
+  await assertRejects(() => library.doctor(), ClosedError, 'native library')
 })
 
 testWith(

@@ -41,7 +41,7 @@ const SLOW = { timeoutMs: 20_000 }
 
 testWith(NO_MACHINE, 'NativeLibrary.doctor finds a flavour where machines run', async () => {
   using library = await openLibrary()
-  const report = library.doctor()
+  const report = await library.doctor()
   assert(report.available, JSON.stringify(report))
   assert(['hardware', 'pvm'].includes(report.flavour) && ['cr3', 'notifier'].includes(report.flush))
   assert(report.xsaveBytes >= 576)

@@ -24,7 +24,7 @@ export async function openVirtualMachines(options: MachinesOptions): Promise<Mac
   const { onBuild, signal } = options
   const library = NativeLibrary.open(await buildLibrary({ onBuild, signal }))
   try {
-    const report = library.doctor()
+    const report = await library.doctor()
     if (!report.available) throw new IsolationUnavailableError(`${report.reason}: ${report.hint}`)
     return new VirtualMachines(library, options, report.host)
   } catch (error) {

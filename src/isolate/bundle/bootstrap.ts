@@ -1,5 +1,5 @@
 /** What runs in a base until it gets a program to load. */
-import { RUNTIME_FILE } from './bundle.ts'
+import { RUNTIME_FILE } from './bundle_input.ts'
 
 /** Where the script that waits lies in the guest. */
 export const BOOTSTRAP_PATH = '/bootstrap.js'

@@ -59,10 +59,15 @@ export class NativeLibrary {
     return this.#library.symbols
   }
 
-  /** Probes the host; takes some milliseconds. */
-  doctor(): DoctorReport {
+  /** Probes the host, on a thread of its own: it takes some milliseconds. Rejects with `ClosedError` after {@link close}; not to be closed meanwhile. */
+  async doctor(): Promise<DoctorReport> {
     const { mayfly_doctor } = this.symbols
-    return JSON.parse(this.readText((text, capacity) => mayfly_doctor(text, capacity)))
+    for (let capacity = TEXT_BYTES;;) {
+      const text = new Uint8Array(capacity)
+      const length = this.check(await mayfly_doctor(text, capacity))
+      if (length <= capacity) return JSON.parse(decoder.decode(text.subarray(0, length)))
+      capacity = length
+    }
   }
 
   /** Makes a folder for snapshots. Throws `NativeError` for one in which somebody else could put or change files. */

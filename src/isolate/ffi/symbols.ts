@@ -34,6 +34,7 @@ export const SYMBOLS = {
       'u32', // u32: capacity
     ],
     result: 'i32',
+    nonblocking: true,
   },
   mayfly_program_boot: {
     parameters: [
