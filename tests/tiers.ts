@@ -57,6 +57,7 @@ export const GATE_FILES = [
   'tests/isolated/hostile_test.ts',
   'tests/isolated/limits_test.ts',
   'tests/isolated/loopback_test.ts',
+  'tests/isolated/native_calls_test.ts',
   'tests/isolated/park_points_test.ts',
   'tests/isolated/poison_test.ts',
   'tests/isolated/promotion_test.ts',

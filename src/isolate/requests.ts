@@ -382,8 +382,8 @@ function submit(
 ): Awaitable<Completion> {
   const { plan, booted } = handler.program
   const { timeoutMs, ephemeral } = plan.options
-  // A program that is no handler of JavaScript says nothing.
-  const talks = plan.executable === undefined
+  // A program that is no handler of JavaScript says nothing but its calls.
+  const talks = plan.executable === undefined || 'channel' in talk
   const refused = (error: unknown) => submitAgain(isolation, handler, frame, talk, error)
   try {
     const completion = isolation.machines.submit(booted, frame, {

@@ -209,15 +209,20 @@ function toNative(code: SandboxCode, entries: readonly ModuleEntry[]): NativeCod
   if ((code.outbound ?? code.globalOutbound ?? null) !== null) {
     throw new TypeError(`${attempt}: outbound is given, want none for a native program`)
   }
-  const odd = Object.entries(env).find(([name, value]) =>
+  const texts = Object.entries(env).filter(([, value]) => !isBinding(value))
+  const odd = texts.find(([name, value]) =>
     typeof value !== 'string' || !/^[A-Za-z_]\w*$/.test(name) || value.includes('\0')
   )
   if (odd !== undefined) {
     throw new TypeError(
-      `${attempt}: env.${odd[0]} is ${Deno.inspect(odd[1])}, want text for a native program`,
+      `${attempt}: env.${odd[0]} is ${Deno.inspect(odd[1])}, want text, or functions, for a native program`,
     )
   }
-  return { path: native, bytes: bytes as Uint8Array<ArrayBuffer>, env: env as Record<string, string> }
+  return {
+    path: native,
+    bytes: bytes as Uint8Array<ArrayBuffer>,
+    env: Object.fromEntries(texts) as Record<string, string>,
+  }
 }
 
 /** The program of one text. */

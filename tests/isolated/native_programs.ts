@@ -23,6 +23,24 @@ export function compileExample(name: string, to: string): Promise<void> {
   return compile(join(EXAMPLES, `${name}.c`), to, '-static')
 }
 
+/** Builds the example in Go; false where its compiler is not installed, which it says. */
+export async function buildGo(to: string): Promise<boolean> {
+  const args = [
+    'build',
+    '-trimpath',
+    '-ldflags',
+    '-s -w -linkmode external -extldflags -static',
+    '-o',
+    to,
+    '.',
+  ]
+  const command = new Deno.Command('go', { args, cwd: join(EXAMPLES, 'go'), env: { CGO_ENABLED: '1' } })
+  const built = await command.output().catch(() => null)
+  if (built === null) console.log('SKIPPED: the example in Go: no Go compiler')
+  else assert(built.success, new TextDecoder().decode(built.stderr))
+  return built !== null
+}
+
 /** Compiles a program that says `text` to whatever it is asked. */
 export async function compileSaying(text: string, to: string): Promise<void> {
   const source = await Deno.makeTempFile({ prefix: 'mayfly-native-', suffix: '.c' })

@@ -189,6 +189,7 @@ testNative('a program that cannot be one is refused with the reason, and its nei
       early: route(`program: './_early'`),
       outside: route(`program: '../../../bin/true'`),
       bindings: route(`program: './_hello', bindings: ['MAIL']`),
+      outbound: route(`program: './_hello', outbound: true`),
       runtime: route(`program: './_hello', runtime: 'core'`),
       both: `${route(`program: './_hello'`)}export function GET() {}\n`,
     }
@@ -197,7 +198,7 @@ testNative('a program that cannot be one is refused with the reason, and its nei
     }
   }, async ({ ask, told }) => {
     assertEquals((await ask('/sound')).text, 'Hello, world!\n')
-    for (const name of ['absent', 'text', 'early', 'outside', 'bindings', 'runtime', 'both']) {
+    for (const name of ['absent', 'text', 'early', 'outside', 'bindings', 'outbound', 'runtime', 'both']) {
       assertEquals((await ask(`/${name}`)).status, 500, name)
     }
     const reasons: Record<string, RegExp> = {
@@ -205,7 +206,8 @@ testNative('a program that cannot be one is refused with the reason, and its nei
       text: /'.*_text' is no program of Linux on x86-64/,
       early: /Cannot load .*early\.ts: .*ended: Exit\(4\)[^]*no table/,
       outside: /outside of the project|is not there/,
-      bindings: /isolated\.bindings is \[ "MAIL" \], want nothing beside isolated\.program/,
+      bindings: /isolated\.bindings has 'MAIL', want a name of the router's isolate\.bindings: it has none/,
+      outbound: /isolated\.outbound is true, want nothing beside isolated\.program/,
       runtime: /isolated\.runtime is "core", want nothing beside isolated\.program/,
       both: /it exports GET beside isolated\.program/,
     }

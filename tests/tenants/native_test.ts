@@ -49,7 +49,7 @@ testNative('a sandbox runs native programs by fetch, each reset, and says what e
     assertEquals(again.message, message)
     const env = sandbox.load({ ...await read('hello'), env: { A: 1 } })
     const refused = await env.fetch('http://x/').then(() => null, (error) => error as Error)
-    assertStringIncludes(refused!.message, 'env.A is 1, want text for a native program')
+    assertStringIncludes(refused!.message, 'env.A is 1, want text, or functions, for a native program')
     assertEquals(await (await hello.fetch('http://x/')).text(), 'Hello, world!\n')
   } finally {
     await Deno.remove(folder, { recursive: true })

@@ -16,6 +16,7 @@
 #define MAYFLY_H
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -64,6 +65,25 @@ static int mayfly_is(mayfly_text text, const char *wanted);
 /* Adds a header to the answer, before mayfly_respond. Its bytes are UTF-8. */
 static void mayfly_set_header(const char *name, const char *value);
 
+/*
+ * Calls a function of the host, as `NAME` or `NAME.member`, and waits for what it gives; the machine is parked meanwhile. The arguments are
+ * a JSON array, and behind them `length` bytes as the last one, unless `bytes` is NULL. What it gives is in `value`, with a NUL, until the
+ * next call and at most until the next request is waited for.
+ */
+enum {
+    MAYFLY_FAILED = 0,  /* `value` says why: what the function threw */
+    MAYFLY_JSON = 1,    /* `value` is JSON; null for what has no JSON form */
+    MAYFLY_BYTES = 2,   /* `value` is bytes */
+    MAYFLY_UNHEARD = -1 /* The host hears nothing while a program is warmed up. */
+};
+static int mayfly_call(const char *function, const char *arguments, const void *bytes, size_t length, mayfly_text *value);
+
+/*
+ * The same with arguments by letters, as printf has them: s a text, i a long long, d a finite double, j JSON; and last b, bytes and their
+ * size_t. mayfly_callf(&value, "DB.set", "sb", "key", data, length); mayfly_callf(&value, "DB.increment", "s", "visits");
+ */
+static int mayfly_callf(mayfly_text *value, const char *function, const char *letters, ...);
+
 /* Answers. `type` is the content type; NULL: none. 0; -1: there is no request to answer, or it is over what an answer may be. */
 static int mayfly_respond(int status, const char *type, const void *body, size_t length);
 
@@ -86,6 +106,9 @@ static void mayfly_random(void *into, size_t length);
 #define MAYFLY__ANSWER_HEADER_MAX (1u << 18)
 #define MAYFLY__BODY_MAX (1u << 30)
 #define MAYFLY__BUFFER (1u << 16)
+#define MAYFLY__TALK_HEAD (1u << 16)
+#define MAYFLY__TALK_BODY (1u << 20)
+#define MAYFLY__OUTBOX (1u << 18)
 
 /* Bytes that grow; `data` is `first` until they are more than fit there. */
 typedef struct mayfly__bytes {
@@ -103,6 +126,8 @@ typedef struct mayfly__pairs {
 static char mayfly__input_first[MAYFLY__BUFFER], mayfly__output_first[MAYFLY__BUFFER];
 static mayfly__bytes mayfly__input = {mayfly__input_first, 0, MAYFLY__BUFFER};
 static mayfly__bytes mayfly__output = {mayfly__output_first, 0, MAYFLY__BUFFER};
+static mayfly__bytes mayfly__talk, mayfly__arguments; /* what is said to the host and heard of it; what a call is given */
+static uint32_t mayfly__exchange;                     /* of the last call */
 static size_t mayfly__taken; /* bytes of the input that are the last frame's */
 static int mayfly__pending;  /* a request waits for its answer */
 static int mayfly__begun;    /* headers were added to it */
@@ -119,10 +144,11 @@ static void mayfly__reserve(mayfly__bytes *bytes, size_t wanted) {
     size_t capacity = bytes->capacity;
     char *larger;
     if (wanted < capacity) return;
+    if (capacity == 0) capacity = 4096;
     while (capacity <= wanted) capacity *= 2;
     larger = (char *)malloc(capacity);
     if (larger == NULL) mayfly__end("no memory for a frame");
-    memcpy(larger, bytes->data, bytes->length);
+    if (bytes->length > 0) memcpy(larger, bytes->data, bytes->length);
     if (bytes->data != mayfly__input_first && bytes->data != mayfly__output_first) free(bytes->data);
     bytes->data = larger;
     bytes->capacity = capacity;
@@ -130,7 +156,7 @@ static void mayfly__reserve(mayfly__bytes *bytes, size_t wanted) {
 
 static void mayfly__append(mayfly__bytes *bytes, const void *from, size_t length) {
     mayfly__reserve(bytes, bytes->length + length);
-    memcpy(bytes->data + bytes->length, from, length);
+    if (length > 0) memcpy(bytes->data + bytes->length, from, length);
     bytes->length += length;
 }
 
@@ -494,6 +520,149 @@ static int mayfly_fail(const char *message) {
     return mayfly__send("", 0);
 }
 
+/* A head; its bytes are those of a frame of this kind. */
+static void mayfly__put_head(char *at, char kind, size_t header, size_t body) {
+    static const char start[8] = {'M', 'A', 'Y', 'F', 1, 0, 0, 0};
+    memcpy(at, start, sizeof start);
+    at[5] = kind;
+    mayfly__put_u32(at + 8, (uint32_t)header);
+    mayfly__put_u32(at + 12, (uint32_t)body);
+}
+
+/* Reads a message behind `taken` bytes of `mayfly__talk`, whose front says what is to be said before the first read waits; its length. */
+static size_t mayfly__hear(size_t taken) {
+    mayfly__bytes *talk = &mayfly__talk;
+    size_t wanted = MAYFLY__HEAD + 4;
+    memmove(talk->data, talk->data + taken, talk->length - taken);
+    talk->length -= taken;
+    for (;;) {
+        ssize_t n;
+        if (talk->length >= MAYFLY__HEAD + 4) {
+            uint32_t header = mayfly__u32(talk->data + 8), body = mayfly__u32(talk->data + 12);
+            if (memcmp(talk->data, "MAYF\1\3", 6) != 0 || header < 4 || header > 4 + MAYFLY__TALK_HEAD || body > MAYFLY__TALK_BODY)
+                mayfly__end("a message of another version");
+            wanted = MAYFLY__HEAD + (size_t)header + body;
+            if (talk->length >= wanted) return wanted;
+            mayfly__reserve(talk, wanted);
+        }
+        n = read(0, talk->data + talk->length, talk->capacity - 1 - talk->length);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) mayfly__end("the host said nothing");
+        talk->length += (size_t)n;
+    }
+}
+
+static int mayfly__says(mayfly_text *value, const char *why) {
+    value->data = why;
+    value->length = strlen(why);
+    return MAYFLY_FAILED;
+}
+
+/* Says the call that lies in `mayfly__talk`, and hears until its answer is there. */
+static int mayfly__ask(mayfly_text *value) {
+    mayfly__bytes *talk = &mayfly__talk;
+    size_t taken = 0;
+    /* A read says what its buffer begins with. */
+    talk->length = 0;
+    for (;;) {
+        size_t header;
+        uint32_t exchange;
+        char *head;
+        taken = mayfly__hear(taken);
+        header = mayfly__u32(talk->data + 8);
+        exchange = mayfly__u32(talk->data + MAYFLY__HEAD);
+        head = talk->data + MAYFLY__HEAD + 4;
+        value->data = talk->data + MAYFLY__HEAD + header;
+        value->length = taken - MAYFLY__HEAD - header;
+        if (exchange == 0) {
+            mayfly__says(value, "the host hears nothing while a program is warmed up");
+            return MAYFLY_UNHEARD;
+        }
+        if (exchange != mayfly__exchange) continue;
+        /* Nothing follows: the host says nothing unasked. */
+        talk->data[taken] = 0;
+        if (mayfly__is_at(head, value->data, "[\"value\"]")) return MAYFLY_JSON;
+        if (mayfly__is_at(head, value->data, "[\"bytes\"]")) return MAYFLY_BYTES;
+        return MAYFLY_FAILED;
+    }
+}
+
+static int mayfly_call(const char *function, const char *arguments, const void *bytes, size_t length, mayfly_text *value) {
+    mayfly__bytes *talk = &mayfly__talk;
+    const char *dot = strchr(function, '.');
+    size_t json = strlen(arguments), header;
+    char name[256], count[32];
+    int named = dot == NULL ? 0 : (int)(dot - function);
+    if (!mayfly__pending) return mayfly__says(value, "there is no request to call the host for");
+    if (bytes == NULL) length = 0;
+    if (strlen(function) >= sizeof name || json > MAYFLY__TALK_BODY || length > MAYFLY__TALK_BODY - json)
+        return mayfly__says(value, "the arguments are over 1 MiB");
+    talk->length = 0;
+    mayfly__reserve(talk, 2 * MAYFLY__HEAD + 4);
+    talk->length = 2 * MAYFLY__HEAD + 4;
+    mayfly__append_text(talk, "[\"call\",");
+    if (dot == NULL) {
+        mayfly__append_json(talk, function);
+        mayfly__append_text(talk, ",null");
+    } else {
+        memcpy(name, function, (size_t)named);
+        name[named] = 0;
+        mayfly__append_json(talk, name);
+        mayfly__append(talk, ",", 1);
+        mayfly__append_json(talk, dot + 1);
+    }
+    snprintf(count, sizeof count, ",%lu%s]", (unsigned long)json, bytes == NULL ? "" : ",\"bytes\"");
+    mayfly__append_text(talk, count);
+    header = talk->length - 2 * MAYFLY__HEAD;
+    mayfly__append(talk, arguments, json);
+    mayfly__append(talk, bytes, length);
+    mayfly__exchange = (mayfly__exchange + 1) | 1; /* the program's own numbers are odd */
+    mayfly__put_head(talk->data, 4, 0, talk->length - MAYFLY__HEAD);
+    mayfly__put_head(talk->data + MAYFLY__HEAD, 3, header, json + length);
+    mayfly__put_u32(talk->data + 2 * MAYFLY__HEAD, mayfly__exchange);
+    if (talk->length > MAYFLY__OUTBOX) {
+        mayfly__write(talk->data + MAYFLY__HEAD, talk->length - MAYFLY__HEAD, NULL, 0);
+        talk->data[0] = 0; /* The read says nothing. */
+    }
+    return mayfly__ask(value);
+}
+
+static int mayfly_callf(mayfly_text *value, const char *function, const char *letters, ...) {
+    mayfly__bytes *json = &mayfly__arguments;
+    const void *bytes = NULL;
+    size_t length = 0;
+    char number[40];
+    va_list given;
+    va_start(given, letters);
+    json->length = 0;
+    mayfly__append(json, "[", 1);
+    for (; *letters != 0; letters++) {
+        if (json->length > 1 && *letters != 'b') mayfly__append(json, ",", 1);
+        switch (*letters) {
+        case 's': mayfly__append_json(json, va_arg(given, const char *)); break;
+        case 'j': mayfly__append_text(json, va_arg(given, const char *)); break;
+        case 'i':
+            snprintf(number, sizeof number, "%lld", va_arg(given, long long));
+            mayfly__append_text(json, number);
+            break;
+        case 'd':
+            snprintf(number, sizeof number, "%.17g", va_arg(given, double));
+            mayfly__append_text(json, number);
+            break;
+        case 'b':
+            bytes = va_arg(given, const void *);
+            length = va_arg(given, size_t);
+            /* None of it is an argument too. */
+            if (bytes == NULL) bytes = "";
+            break;
+        default: mayfly__end("a letter of mayfly_callf that is none of s, i, d, j and b");
+        }
+    }
+    va_end(given);
+    mayfly__append(json, "]", 2);
+    return mayfly_call(function, json->data, bytes, length, value);
+}
+
 static void mayfly_before_snapshot(void (*hook)(void)) { mayfly__hook = hook; }
 
 static void mayfly_random(void *into, size_t length) {
@@ -510,7 +679,7 @@ static void mayfly_random(void *into, size_t length) {
 /* A file that leaves some of it out is not warned. */
 static inline void mayfly__unused(void) {
     (void)mayfly_wait_for_request, (void)mayfly_header, (void)mayfly_param, (void)mayfly_query;
-    (void)mayfly_set_header, (void)mayfly_respond, (void)mayfly_before_snapshot, (void)mayfly_random;
+    (void)mayfly_callf, (void)mayfly_set_header, (void)mayfly_respond, (void)mayfly_before_snapshot, (void)mayfly_random;
 }
 
 #ifdef __cplusplus

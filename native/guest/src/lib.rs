@@ -17,6 +17,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+mod call;
 mod json;
 mod request;
 mod response;
@@ -26,10 +27,12 @@ use alloc::vec::Vec;
 
 use mayfly_wire::{HEAD_BYTES, Head, Kind, Limits};
 
+pub use call::{CallError, Value};
 pub use request::Request;
 pub use response::Response;
 pub use stdio::{Stdio, Streams, random};
 
+use call::Talk;
 use request::Parts;
 use response::error_header;
 
@@ -47,6 +50,7 @@ pub struct Guest<S: Streams = Stdio> {
     /// What was read and is in no frame yet ends here.
     have: usize,
     hook: Option<fn()>,
+    talk: Talk,
 }
 
 impl Guest {
@@ -73,6 +77,7 @@ impl<S: Streams> Guest<S> {
             taken: 0,
             have: 0,
             hook: None,
+            talk: Talk::default(),
         }
     }
 

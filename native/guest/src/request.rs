@@ -5,6 +5,7 @@ use core::ops::Range;
 use core::str;
 
 use crate::Guest;
+use crate::call::{CallError, Value};
 use crate::json::Texts;
 use crate::response::Response;
 use crate::stdio::{Stdio, Streams};
@@ -118,6 +119,24 @@ impl<'a, S: Streams> Request<'a, S> {
     pub fn param(&self, name: &str) -> Option<Cow<'_, str>> {
         let extras = self.text(&self.parts.extras).strip_prefix('[')?;
         pairs(extras).find_map(|(found, value)| (found == name).then_some(value))
+    }
+
+    /// Calls a function of the host, as `NAME` or `NAME.member`, and waits for what it gives; the machine is parked meanwhile. `arguments`
+    /// are a JSON array, and `bytes` the last argument behind them.
+    ///
+    /// # Errors
+    /// What the function threw, why the host refused the call, or that the program is warmed up.
+    ///
+    /// # Panics
+    /// On bytes that are no message of this version, and at the end of the input.
+    pub fn call(
+        &mut self,
+        function: &str,
+        arguments: &str,
+        bytes: Option<&[u8]>,
+    ) -> Result<Value<'_>, CallError> {
+        let Guest { streams, talk, .. } = &mut *self.guest;
+        talk.call(streams, function, arguments, bytes)
     }
 
     /// Answers.

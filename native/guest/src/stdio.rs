@@ -2,6 +2,8 @@
 
 use core::arch::asm;
 
+use mayfly_wire::{HEAD_BYTES, MAGIC};
+
 const READ: usize = 0;
 const WRITE: usize = 1;
 const GETRANDOM: usize = 318;
@@ -14,7 +16,15 @@ pub trait Streams {
     fn read(&mut self, into: &mut [u8]) -> usize;
     /// Writes all of it.
     fn write(&mut self, bytes: &[u8]);
+    /// Writes so many bytes that `buffer` begins with, which are an [outbox](mayfly_wire), and waits for bytes, which take their place.
+    fn ask(&mut self, buffer: &mut [u8], outbox: usize) -> usize {
+        self.write(&buffer[HEAD_BYTES..outbox]);
+        self.read(buffer)
+    }
 }
+
+/// Bytes of an outbox that a read takes.
+const OUTBOX_MAX: usize = 1 << 18;
 
 /// fd 0 and fd 1.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,6 +40,15 @@ impl Streams for Stdio {
                 count => return count.cast_unsigned(),
             }
         }
+    }
+
+    /// The read says what its buffer begins with: one system call.
+    fn ask(&mut self, buffer: &mut [u8], outbox: usize) -> usize {
+        if outbox > OUTBOX_MAX {
+            self.write(&buffer[HEAD_BYTES..outbox]);
+            buffer[..MAGIC.len()].fill(0); // Said already.
+        }
+        self.read(buffer)
     }
 
     fn write(&mut self, bytes: &[u8]) {

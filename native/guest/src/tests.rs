@@ -1,6 +1,8 @@
 use std::string::{String, ToString};
 use std::vec;
 
+use mayfly_wire::EXCHANGE_BYTES;
+
 use super::*;
 
 /// Input that comes in pieces, and what was written.
@@ -164,4 +166,116 @@ fn random_bytes_differ() {
     random(&mut a);
     random(&mut b);
     assert_ne!(a, b);
+}
+
+fn heard(exchange: u32, words: &str, body: &[u8]) -> Vec<u8> {
+    let head = Head {
+        kind: Kind::Message,
+        header_bytes: (EXCHANGE_BYTES as usize + words.len()) as u32,
+        body_bytes: body.len() as u32,
+    };
+    [
+        &head.encode()[..],
+        &exchange.to_le_bytes(),
+        words.as_bytes(),
+        body,
+    ]
+    .concat()
+}
+
+/// A host that says one thing after the other, in pieces: a read never has parts of two.
+struct Turns {
+    turns: Vec<Vec<u8>>,
+    piece: usize,
+    output: std::rc::Rc<std::cell::RefCell<Vec<u8>>>,
+}
+
+impl Streams for Turns {
+    fn read(&mut self, into: &mut [u8]) -> usize {
+        let Some(turn) = self.turns.first_mut() else {
+            return 0;
+        };
+        let count = turn.len().min(into.len()).min(self.piece);
+        into[..count].copy_from_slice(&turn[..count]);
+        turn.drain(..count);
+        if turn.is_empty() {
+            self.turns.remove(0);
+        }
+        count
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.output.borrow_mut().extend_from_slice(bytes);
+    }
+}
+
+/// What calls give for what the host says, and what was said.
+fn call(
+    turns: &[Vec<u8>],
+    piece: usize,
+    calls: &[(&str, &str, Option<&[u8]>)],
+) -> (Vec<Result<String, CallError>>, Vec<u8>) {
+    let output = std::rc::Rc::default();
+    let mut guest = Guest::on(Turns {
+        turns: [&[request("/", b"kept")], turns].concat(),
+        piece,
+        output: std::rc::Rc::clone(&output),
+    });
+    let mut request = guest.wait_for_request().unwrap();
+    let given = calls
+        .iter()
+        .map(|(function, arguments, bytes)| {
+            request
+                .call(function, arguments, *bytes)
+                .map(|value| std::format!("{value:?}"))
+        })
+        .collect();
+    assert_eq!(request.body(), b"kept");
+    let said = output.borrow().clone();
+    request.respond(Response::text(""));
+    (given, said)
+}
+
+#[test]
+fn calls_are_messages_and_give_what_the_host_says() {
+    let turns = [
+        heard(1, "[\"value\"]", b"{\"a\":1}"),
+        [
+            heard(99, "[\"value\"]", b"of another"),
+            heard(3, "[\"bytes\"]", &vec![7; 9000]),
+        ]
+        .concat(),
+        heard(5, "[\"error\",\"RangeError\",null]", b"why"),
+        heard(0, "{\"closed\":true}", b""),
+    ];
+    let calls = [
+        ("A.b", "[\"x\"]", None),
+        ("A", "[]", Some(&b"\0\xff"[..])),
+        ("A\"", "[]", Some(&b""[..])),
+        ("A", "[]", None),
+    ];
+    for piece in [1, 100, 1 << 20] {
+        let (given, said) = call(&turns, piece, &calls);
+        assert_eq!(given[0], Ok("Json(\"{\\\"a\\\":1}\")".to_string()), "{piece}");
+        assert_eq!(given[1], Ok(std::format!("Bytes({:?})", vec![7; 9000])));
+        assert_eq!(given[2], Err(CallError::Failed("why".to_string())));
+        assert_eq!(given[3], Err(CallError::Unheard));
+        let wanted = [
+            heard(1, "[\"call\",\"A\",\"b\",5]", b"[\"x\"]"),
+            heard(3, "[\"call\",\"A\",null,2,\"bytes\"]", b"[]\0\xff"),
+            heard(5, "[\"call\",\"A\\u0022\",null,2,\"bytes\"]", b"[]"),
+            heard(7, "[\"call\",\"A\",null,2]", b"[]"),
+        ];
+        assert_eq!(said, wanted.concat());
+    }
+}
+
+#[test]
+fn a_call_that_is_too_large_is_not_made() {
+    let large = vec![0; 1 << 20];
+    let (given, said) = call(&[], 1 << 20, &[("A", "[]", Some(&large))]);
+    assert_eq!(
+        (&given[..], &said[..]),
+        (&[Err(CallError::TooLarge)][..], &[][..])
+    );
 }

@@ -74,7 +74,7 @@ export interface IsolateOptions {
   readonly runtime?: IsolateRuntime | undefined
   /**
    * A Linux program in place of handlers, by its path from the file: `./hello`. It answers what is asked at the file's pattern and below
-   * it, by the frames of `mayfly.h`. Then `runtime`, `bindings`, `outbound` and `group` say nothing.
+   * it, by the frames of `mayfly.h`. Then `runtime`, `outbound` and `group` say nothing.
    */
   readonly program?: string | undefined
   /** Milliseconds that a request may run. Default 1000, or that of the router. */
@@ -100,7 +100,7 @@ export interface IsolateOptions {
    * the route's own, and clients that are no page.
    */
   readonly allowedOrigins?: string | readonly string[] | undefined
-  /** Names of the router's bindings that the handlers may call, by `ctx.env`. Default none. */
+  /** Names of the router's bindings that the handlers may call, by `ctx.env`; a program, by `mayfly_call`. Default none. */
   readonly bindings?: readonly string[] | undefined
   /** Whether `fetch` of the handlers reaches what the router's `isolate.outbound` allows. Default false. */
   readonly outbound?: boolean | undefined
@@ -176,7 +176,7 @@ const BINDING = /^[A-Za-z_$][\w$]{0,127}$/
 const GROUP = /^[\w-]{1,64}$/
 const PROGRAM = /^\.\.?\/[^\0]+$/
 /** What is of handlers, and not of a program in their place. */
-const OF_HANDLERS = ['runtime', 'bindings', 'outbound', 'group'] as const
+const OF_HANDLERS = ['runtime', 'outbound', 'group'] as const
 
 /** What the limits must be. */
 export const LIMIT_RULES: OptionRules<IsolateLimits> = {

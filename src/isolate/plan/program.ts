@@ -268,7 +268,7 @@ async function toProgram(
   }
   const env = guestEnvironment(options, readEnv)
   const { bundle, runtime, args, executable, kept } = options.runtime === 'native'
-    ? await toNative(members[0]!, routesDir)
+    ? await toNative(members[0]!, routesDir, reach)
     : await toBundled(members, listed, options.runtime, { routesDir, reach, bundles })
   const hash = await hexDigest(
     bundle.code,
@@ -321,7 +321,13 @@ async function toBundled(
 }
 
 /** A program that brings its own runtime: nothing is bundled. */
-async function toNative({ route, options }: Member, root: string): Promise<Parts> {
+async function toNative(
+  { route, options }: Member,
+  root: string,
+  reach: ReachNames | undefined,
+): Promise<Parts> {
+  // It is told no names: it has those that it was compiled with.
+  toReach(route.file, options, reach)
   const { path, code } = await readExecutable(route, options.program!, root)
   const bundle = { code, map: '', inputs: [path, route.path], missing: [] }
   const runtime = { code: new Uint8Array(0), map: '', inputs: [], missing: [] }

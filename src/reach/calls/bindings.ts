@@ -64,6 +64,12 @@ export function selectBindings({ names, byName }: Bindings, wanted: readonly str
   }
 }
 
+/** What the words of a call name. Throws `CallError` for what are no names. */
+export function toCallee([name, member]: readonly unknown[]): readonly [name: string, member: string | null] {
+  if (typeof name === 'string' && (typeof member === 'string' || member === null)) return [name, member]
+  throw new CallError('Cannot call the host: the name is none')
+}
+
 /** Calls a binding. Throws `CallError` for a name that is none, and rejects with what the function throws. */
 export async function callBinding(
   { byName }: Bindings,

@@ -6,9 +6,10 @@ import { decodeValue } from '../../values/decode.ts'
 import { encodeValue, joinMessage } from '../../values/encode.ts'
 import { Outbound, OutboundError, type OutboundUse } from '../outbound/fetch.ts'
 import type { OutboundFunction } from '../outbound/policy.ts'
-import { type Bindings, callBinding, CallError, fetcherOf } from './bindings.ts'
+import { type Bindings, callBinding, CallError, fetcherOf, toCallee } from './bindings.ts'
 import { callAs } from './caller.ts'
 import { toTold } from './failure.ts'
+import { readArguments, toJsonFailure, toJsonValue } from './json_calls.ts'
 import { Credit, Inbox, sendPieces } from './pieces.ts'
 import { ReceivedStream, type SayOf, SentStream, type StreamEnd } from './streams.ts'
 import {
@@ -100,15 +101,17 @@ export class Conversation {
     if (known !== undefined) return this.#goOn(id, known, verb, rest[0], body)
     if (verb !== 'call' && verb !== 'fetch') return
     this.use.calls++
+    const inJson = verb === 'call' && rest.length > 2
     if (this.use.calls > this.#reach.calls) {
-      return this.#fail(id, new CallError(`Cannot call the host: more than ${this.#reach.calls} calls`), say)
+      const error = new CallError(`Cannot call the host: more than ${this.#reach.calls} calls`)
+      return this.#fail(id, error, say, inJson)
     }
     if (this.#exchanges.size >= MAX_UNDER_WAY || this.#unsaidBytes > MAX_UNSAID_BYTES) {
-      return this.#fail(
-        id,
-        new CallError(`Cannot call the host: more than ${MAX_UNDER_WAY} calls under way`),
-        say,
-      )
+      const error = new CallError(`Cannot call the host: more than ${MAX_UNDER_WAY} calls under way`)
+      return this.#fail(id, error, say, inJson)
+    }
+    if (inJson) {
+      return this.#begin(id, null, say, (exchange) => this.#callInJson(id, rest, body, exchange, say), true)
     }
     if (verb === 'call') {
       return this.#begin(id, null, say, (exchange) => this.#call(id, rest, body, exchange, say))
@@ -141,12 +144,18 @@ export class Conversation {
     }
   }
 
-  #begin(id: number, inbox: Inbox | null, say: Say, work: (exchange: Exchange) => Promise<void>): void {
+  #begin(
+    id: number,
+    inbox: Inbox | null,
+    say: Say,
+    work: (exchange: Exchange) => Promise<void>,
+    inJson = false,
+  ): void {
     const exchange: Exchange = { abort: new AbortController(), inbox, credit: new Credit() }
     this.#exchanges.set(id, exchange)
     work(exchange)
       .catch((error) => {
-        if (this.#exchanges.get(id) === exchange) this.#fail(id, error, say)
+        if (this.#exchanges.get(id) === exchange) this.#fail(id, error, say, inJson)
       })
       .finally(() => {
         if (this.#exchanges.get(id) === exchange) this.#exchanges.delete(id)
@@ -182,14 +191,12 @@ export class Conversation {
 
   async #call(
     id: number,
-    [name, member]: readonly unknown[],
+    names: readonly unknown[],
     body: Uint8Array<ArrayBuffer>,
     { abort }: Exchange,
     say: Say,
   ): Promise<void> {
-    if (typeof name !== 'string' || (typeof member !== 'string' && member !== null)) {
-      throw new CallError('Cannot call the host: the name is none')
-    }
+    const [name, member] = toCallee(names)
     const streams: ReadableStream<unknown>[] = []
     let args: unknown
     try {
@@ -206,17 +213,37 @@ export class Conversation {
     }
     try {
       if (!Array.isArray(args)) throw new CallError('Cannot call the host: the arguments are no list')
-      const { bindings, program } = this.#reach
-      const value = await callAs(
-        { program, signal: abort.signal },
-        () => callBinding(bindings, name, member, args),
-      )
+      const value = await this.#ofBinding(name, member, args, abort.signal)
       this.#reach.notice?.(name, member, value)
       if (abort.signal.aborted) return discard(value)
       this.#answer(id, value, say)
     } finally {
       this.#leave(streams)
     }
+  }
+
+  /** A call of a program that has no structured clones: its arguments and the value are JSON and bytes. */
+  async #callInJson(
+    id: number,
+    words: readonly unknown[],
+    body: Uint8Array<ArrayBuffer>,
+    { abort }: Exchange,
+    say: Say,
+  ): Promise<void> {
+    const [name, member] = toCallee(words)
+    const value = await this.#ofBinding(name, member, readArguments(body, words[2], words[3]), abort.signal)
+    if (abort.signal.aborted || value instanceof ReadableStream) discard(value)
+    if (!abort.signal.aborted) this.#say({ id, ...toJsonValue(value) }, say)
+  }
+
+  async #ofBinding(
+    name: string,
+    member: string | null,
+    args: readonly unknown[],
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    const { bindings, program } = this.#reach
+    return await callAs({ program, signal }, () => callBinding(bindings, name, member, args))
   }
 
   #answer(id: number, value: unknown, say: Say): void {
@@ -367,7 +394,8 @@ export class Conversation {
     }
   }
 
-  #fail(id: number, error: unknown, say: Say): void {
+  #fail(id: number, error: unknown, say: Say, inJson = false): void {
+    if (inJson) return this.#say({ id, ...toJsonFailure(toTold(error)) }, say)
     const told = joinMessage(encodeValue(toTold(error), { stacks: false }))
     this.#say({ id, head: toMessage(['error']).head, body: told }, say)
   }

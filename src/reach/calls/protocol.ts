@@ -6,6 +6,9 @@
  * program                          host
  * ["call", binding, member] args   ->
  *                                  <-  ["value"] value   or   ["error"] error
+ * ["call", binding, member, n] args            ->   n bytes of JSON: an array
+ * ["call", binding, member, n, "bytes"] args   ->   and behind them the last argument, as bytes
+ *                                  <-  ["value"] JSON   or   ["bytes"] bytes   or   ["error", name, code] message, as UTF-8
  * ["fetch", binding, request]      ->
  * ["piece"] bytes ... ["end"]      ->  the body of the request, where it has one
  *                                  <-  ["more", bytes]   so much of it was taken
@@ -55,6 +58,7 @@ export interface Message {
 /** Begins an exchange, or goes on with one. */
 export type GuestHead =
   | readonly ['call', binding: string, member: string | null]
+  | readonly ['call', binding: string, member: string | null, jsonBytes: number, beside?: 'bytes']
   | readonly ['fetch', binding: string | null, request: RequestHead]
   | readonly ['answer']
   | readonly ['body']
@@ -72,7 +76,9 @@ export type GuestHead =
 /** Goes on with an exchange. */
 export type HostHead =
   | readonly ['value']
+  | readonly ['bytes']
   | readonly ['error']
+  | readonly ['error', name: string, code: string | null]
   | readonly ['response', response: ResponseHead]
   | readonly ['chunk']
   | readonly ['piece']

@@ -1,0 +1,3 @@
+module mayfly-hello
+
+go 1.21
