@@ -122,6 +122,65 @@ async fn main() {
     axum::serve(listener, app).await.unwrap();
 }
 EOF
+cat > "$work/server.php" <<'EOF'
+<?php
+echo 'hello 21';
+EOF
+cat > "$work/app.psgi" <<'EOF'
+my $count = 0;
+sub { [200, ['content-type' => 'text/plain'], ['hello ' . ++$count]] };
+EOF
+cat > "$work/mojo.pl" <<'EOF'
+use Mojolicious::Lite -signatures;
+my $count = 0;
+get '/' => sub ($c) { $c->render(text => 'hello ' . ++$count) };
+app->log->level('fatal');
+app->start('daemon', '-l', 'http://*:8000');
+EOF
+cat > "$work/hello.erl" <<'EOF'
+-module(hello).
+-export([start/0]).
+
+start() ->
+    {ok, Listener} = gen_tcp:listen(8000, [binary, {packet, http_bin}, {active, false}, {reuseaddr, true}]),
+    accept(Listener, counters:new(1, [])).
+
+accept(Listener, Count) ->
+    {ok, Socket} = gen_tcp:accept(Listener),
+    Server = spawn(fun() -> receive go -> serve(Socket, Count) end end),
+    gen_tcp:controlling_process(Socket, Server),
+    Server ! go,
+    accept(Listener, Count).
+
+serve(Socket, Count) ->
+    case gen_tcp:recv(Socket, 0) of
+        {ok, http_eoh} ->
+            counters:add(Count, 1, 1),
+            Body = io_lib:format("hello ~b", [counters:get(Count, 1)]),
+            Length = integer_to_list(iolist_size(Body)),
+            gen_tcp:send(Socket, ["HTTP/1.1 200 OK\r\ncontent-length: ", Length, "\r\nconnection: close\r\n\r\n", Body]),
+            gen_tcp:close(Socket);
+        {ok, _} -> serve(Socket, Count);
+        _ -> gen_tcp:close(Socket)
+    end.
+EOF
+cat > "$work/hello.lisp" <<'EOF'
+(require :asdf)
+(asdf:load-system :hunchentoot)
+(defvar *count* 0)
+(hunchentoot:define-easy-handler (hello :uri "/") () (format nil "hello ~d" (incf *count*)))
+(hunchentoot:start (make-instance 'hunchentoot:easy-acceptor :port 8000 :access-log-destination nil))
+(loop (sleep 1000))
+EOF
+cat > "$work/Caddyfile" <<'EOF'
+{
+  admin off
+  auto_https off
+}
+:8000 {
+  respond "hello 21"
+}
+EOF
 mkdir "$work/www"
 printf 'hello 21' > "$work/www/index.html"
 cat > "$work/lighttpd.conf" <<EOF
@@ -139,7 +198,7 @@ start() {
   : > "$work/log"
   "$mayfly" serve --listen 127.0.0.1:0 --quiet --warmup 20 "$@" 2> "$work/log" &
   server=$! tries=0
-  until grep -q 'listening on' "$work/log" || ! kill -0 $server 2> /dev/null || [ $((tries += 1)) -gt 900 ]; do sleep 0.1; done
+  until grep -q 'listening on' "$work/log" || ! kill -0 $server 2> /dev/null || [ $((tries += 1)) -gt 1800 ]; do sleep 0.1; done
   address=$(sed -n 's/.*listening on \([^,]*\),.*/\1/p' "$work/log")
 }
 stop() {
@@ -177,7 +236,7 @@ try() {
   stop
   start --threads 1 "$@"
   # What answers the same whatever it is asked has no state.
-  case $name in lighttpd*) kept='has none' ;; *) kept=$(ask 'hello 21hello 22hello 23') ;; esac
+  case $name in lighttpd* | PHP* | Caddy* | webfsd*) kept='has none' ;; *) kept=$(ask 'hello 21hello 22hello 23') ;; esac
   stop
   row "$name" "$boot" "$size" "$reset" "$kept" "$two" "$rate"
   case "$reset $kept $two" in 'yes yes 2' | 'yes has none 2') ;; *) failed=1 ;; esac
@@ -207,4 +266,18 @@ try 'Rust std, blocking' rustc run "$work/blocking"
 command -v cargo > /dev/null && (cd "$work/axum" && cargo build --release --quiet --target-dir "$work/axum/target")
 try 'Rust axum' cargo run "$work/axum/target/release/hello"
 try 'lighttpd (C)' lighttpd --allow-read "$work,/usr/lib/lighttpd" run "$(command -v lighttpd)" -D -f "$work/lighttpd.conf"
+try 'webfsd (C)' webfsd --allow-read "$work,/etc/mime.types,/etc/passwd,/etc/group" run "$(command -v webfsd)" -F -p 8000 -r "$work/www" -f index.html
+try 'Caddy' caddy --env HOME=/tmp --allow-read "$work" run "$(command -v caddy)" run --adapter caddyfile --config "$work/Caddyfile"
+php=$(readlink -f "$(command -v php || echo php)")
+try 'PHP php -S' php --allow-read "$work,$system,/etc/php,/usr/lib/php,/usr/share/zoneinfo" run "$php" -S 0.0.0.0:8000 "$work/server.php"
+perl=$work,$system,/etc/perl,/usr/share/perl,/usr/share/perl5
+try 'Perl plackup' plackup --allow-read "$perl,$(command -v plackup)" \
+  run /usr/bin/perl "$(command -v plackup)" -E deployment -p 8000 "$work/app.psgi"
+try 'Perl Mojolicious' hypnotoad --allow-read "$perl,/usr/share/javascript,/usr/share/nodejs" run /usr/bin/perl "$work/mojo.pl"
+command -v erlc > /dev/null && erlc -o "$work" "$work/hello.erl"
+erts=$(echo /usr/lib/erlang/erts-*/bin)
+try 'Erlang gen_tcp' erlc --allow-read "$work,/usr/lib/erlang" --env BINDIR="$erts" --env HOME=/tmp \
+  run "$erts/beam.smp" -S 2:2 -- -root /usr/lib/erlang -bindir "$erts" -progname erl -home /tmp -- -noshell -noinput -pa "$work" -s hello start
+try 'Lisp Hunchentoot' sbcl --max-boot-time 170 --allow-read "$work,/usr/lib/sbcl,/usr/share/common-lisp,$system" --env HOME=/tmp \
+  run "$(command -v sbcl)" --non-interactive --no-userinit --load "$work/hello.lisp"
 exit $failed

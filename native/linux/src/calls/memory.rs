@@ -1,5 +1,7 @@
 //! `mmap` and its family.
 
+use std::ops::Range;
+
 use super::{Answer, ZERO, value};
 use crate::bounds;
 use crate::errno::Errno;
@@ -7,7 +9,7 @@ use crate::fs::files::FileKind;
 use crate::fs::host_file::HostFile;
 use crate::fs::vfs::NodeKind;
 use crate::kernel::Kernel;
-use crate::machine::{Machine, PAGE, PageState, Protection};
+use crate::machine::{Machine, PAGE, PageState, Protection, USER_START};
 use crate::mem::space::{Place, Wanted};
 use crate::mem::vma::{Mapping, Purpose, Source};
 use crate::state::account;
@@ -16,6 +18,9 @@ const MAP_SHARED: u64 = 1;
 const MAP_TYPE: u64 = 0xf;
 const MAP_FIXED: u64 = 0x10;
 const MAP_ANONYMOUS: u64 = 0x20;
+const MAP_32BIT: u64 = 0x40;
+/// Where MAP_32BIT puts mappings.
+const LOW: Range<u64> = 0x4000_0000..0x8000_0000;
 const MAP_FIXED_NOREPLACE: u64 = 0x10_0000;
 const MREMAP_MAYMOVE: u64 = 1;
 const MREMAP_FIXED: u64 = 2;
@@ -43,10 +48,9 @@ impl Kernel {
         };
         self.ask_room(3 * Mapping::COST + name)?;
         let place = match () {
-            // Addresses that are only hints are not taken: fewer page tables, and equal ones in every VM.
             () if flags & MAP_FIXED_NOREPLACE != 0 => Place::FixedFree(address),
             () if flags & MAP_FIXED != 0 => Place::Fixed(address),
-            () => Place::Any,
+            () => self.low_place(address, length, flags & MAP_32BIT != 0)?,
         };
         value(self.space.map(
             m,
@@ -59,6 +63,28 @@ impl Kernel {
                 shared,
             },
         )?)
+    }
+
+    /// Where what names no address lies. Hints are not taken, for fewer page tables, and equal ones in every VM, unless they are below 4 GiB:
+    /// runtimes give those that keep addresses in 32 bits, and some go on with no other place. `low` is MAP_32BIT.
+    fn low_place(&self, hint: u64, length: u64, low: bool) -> Result<Place, Errno> {
+        let top = if low { LOW.end } else { 1 << 32 };
+        let hint = hint & !(PAGE - 1);
+        if let Some(end) = hint.checked_add(length)
+            && hint >= USER_START
+            && end <= top
+            && self.space.tree.is_free(hint..end.next_multiple_of(PAGE))
+        {
+            return Ok(Place::FixedFree(hint));
+        }
+        if !low {
+            return Ok(Place::Any);
+        }
+        let length = length.checked_next_multiple_of(PAGE).ok_or(Errno::ENOMEM)?;
+        match self.space.tree.gap_below(LOW.end, length) {
+            Some(at) if at >= LOW.start => Ok(Place::FixedFree(at)),
+            _ => Err(Errno::ENOMEM),
+        }
     }
 
     fn file_source(
