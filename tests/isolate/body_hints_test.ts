@@ -87,6 +87,12 @@ const types: [declared: string, call: string, shape: string][] = [
     '{items: any[], name: text, n: number}',
   ],
   [
+    '',
+    "const form = await ctx.get.formData()\nf(String(form.get('html')), form.getAll('tags'), form.has('x'), other.form.get('y'))",
+    '{html: any, tags: any, x: any}',
+  ],
+  ['', "const mail = (await ctx.get.formData()).get('mail')", '{mail: any}'],
+  [
     'type A = { type: string }',
     "const a = await ctx.get.json<A>(); if (a.type === 'add') f()",
     '{type: "add"}',

@@ -32,6 +32,7 @@ const TEXTS: Readonly<Record<string, (n: number) => string>> = {
   'queries in a list': (n) => `[${"'a',".repeat(n / 4)}].map((a)=>query(a))`,
   'queries of a name': (n) => 'query(a)'.repeat(n / 8),
   'queries taken apart': (n) => '}=a.query()'.repeat(n / 11),
+  'forms': (n) => 'const a = await b.formData(); a.get("c"); '.repeat(n / 43),
   'calls': (n) => 'Number(a.b.'.repeat(n / 11),
   'templates': (n) => `\`${'{{#each a}}{{a.b}}'.repeat(n / 18)}\``,
   'templates that go on': (n) => `\`${'{{#each '.repeat(n / 8)}`,

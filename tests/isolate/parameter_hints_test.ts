@@ -18,9 +18,17 @@ Deno.test('a parameter has the kind that the source shows, else that of its name
     for (const value of samples('', name)) assert(!Number.isNaN(Date.parse(value)), value)
   }
   assertEquals(samples('', 'enable')[0], '*')
+  assertEquals(samples('', 'level')[0], 'info')
   assertEquals(samples('', 'charset')[1], 'windows-1252')
   for (const value of samples('', 'url')) assert(URL.canParse(value, 'https://a'), value)
   assertEquals(samples('', 'name'), new Array(CLIENTS.length + 1).fill('text'))
+})
+
+Deno.test('one request has an empty parameter, where nothing tells its values', () => {
+  const values = (name: string) =>
+    Array.from({ length: 10 }, (_, turn) => sampleParameter(new Map(), name, turn, 'text'))
+  assertEquals(values('name').filter((value) => value === '').length, 1)
+  assertEquals(values('page').filter((value) => value === '').length, 0)
 })
 
 Deno.test('names of two ends stand for what the imported package works on', () => {

@@ -55,7 +55,9 @@ export function findBodies(tokens: Tokens, facts: ReadonlyMap<string, Fact>): re
         (number === 0 && regions.length > 1 ? undefined : declared.last())
       const { lookup } = declared
       const typed = findTyped(tokens, index, lookup, facts)
-      const used = typed.kind === 'any' || typed.kind === 'record' ? findUsed(tokens, index, facts) : ANY
+      const used = typed.kind === 'any' || typed.kind === 'record'
+        ? findFields(tokens, index, to, read, facts) ?? findUsed(tokens, index, facts)
+        : ANY
       const known = [typed, schema ?? ANY, used].find(isTelling)
       const shape = known ?? (read === 'json' || read === 'any' ? template : undefined) ?? typed
       bodies.push({ read, shape, handler })
@@ -151,6 +153,34 @@ function findUsed(tokens: Tokens, index: number, facts: ReadonlyMap<string, Fact
   if (names !== undefined) return toObjectShape(facts, names)
   if (list) return { kind: 'list', item: ANY }
   return name === undefined ? ANY : toFactShape(facts, name)
+}
+
+const FIELD_CALLS = /^(?:get|getAll|has)$/
+const MOST_FIELDS = 24
+
+/** The fields that are asked of a form by their names up to a word: `form.get('name')`; undefined where there are none. */
+function findFields(
+  tokens: Tokens,
+  index: number,
+  to: number,
+  read: BodyRead,
+  facts: ReadonlyMap<string, Fact>,
+): Shape | undefined {
+  if (read !== 'form') return undefined
+  const fields = new Set<string>()
+  const add = (dot: number) => {
+    const isAsked = is(tokens, dot, '.') && FIELD_CALLS.test(at(tokens, dot + 1).text) &&
+      is(tokens, dot + 2, '(')
+    const { kind, text } = at(tokens, dot + 3)
+    if (isAsked && kind === 'text' && fields.size < MOST_FIELDS) fields.add(text)
+  }
+  // `(await ctx.get.formData()).get('name')`
+  if (is(tokens, index + 3, ')')) add(index + 4)
+  const { name } = findTarget(tokens, index)
+  for (let next = index + 3; name !== undefined && next < to; next++) {
+    if (is(tokens, next, name) && !is(tokens, next - 1, '.')) add(next + 1)
+  }
+  return fields.size === 0 ? undefined : toObjectShape(facts, [...fields])
 }
 
 /** What a body goes to: a name or a pattern, and where its type stands. */

@@ -25,6 +25,8 @@ const LITERAL_OF_TURN: ReadonlyMap<number, number> = new Map(
 const NUMBER_TURN = 3
 /** From here on texts have what HTML escapes. */
 const MARKUP_TURN = 5
+/** Forms send fields that nobody filled in. */
+const EMPTY_TURN = 9
 const MOST_LITERALS = 5
 /** Longest text of a kind in a query, in characters. */
 const LONGEST_TEXT = 1000
@@ -83,6 +85,7 @@ export function sampleParameter(
     return literals[order % literals.length]!
   }
   if (format !== null) return sampleFormat(format, turn)
+  if (turn === EMPTY_TURN) return ''
   const kind = textKindOf(name)
   if (kind === undefined) return turn >= MARKUP_TURN ? `${text} <b>&</b>` : text
   return sampleText([kind], turn).slice(0, LONGEST_TEXT)

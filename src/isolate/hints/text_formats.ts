@@ -81,6 +81,7 @@ const FORMAT_SAMPLES = {
   glob: ['*', 'warmup:*,-warmup:b', '**/*.{js,ts}', '[a-z]?*', '!probe*'],
   path: ['/warmup/927687', 'warmup/grüße.txt', '/a/b/../c.html', './warmup.json', '/probe'],
   regexp: ['^warm(up)?$', '[0-9]+-\\d{2}', 'a|b', '(?<n>\\w+)\\s*', 'p.*'],
+  level: ['info', 'error', 'warn', 'debug', 'trace'],
   cron: ['*/9 * * * *', '0 9 27 6 *', '0 0 * * 1-5', '27 9 * * MON', '5 4 * * *'],
   rrule: [
     'FREQ=DAILY;COUNT=9',
@@ -124,6 +125,7 @@ const NAMES: readonly (readonly [format: TextFormat, name: RegExp])[] = [
   ['path', /^(?:path|file|filename|pathname)$/i],
   ['glob', /^(?:enable|globs?|include|exclude|ignore|namespaces?|mask)$/i],
   ['regexp', /^(?:pattern|regexp?)$/i],
+  ['level', /^(?:log-?)?level$|^severity$/i],
   ['cron', /^(?:cron|schedule)$/i],
   ['rrule', /^(?:rrule|rule)$/i],
 ]
