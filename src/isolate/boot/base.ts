@@ -9,6 +9,7 @@
  */
 import { BOOTSTRAP_PATH, BOOTSTRAPS } from '../bundle/bootstrap.ts'
 import { RUNTIME_FILE } from '../bundle/bundle.ts'
+import { PACKAGES_PATH } from '../bundle/package_files.ts'
 import type { CoreFiles } from './core_files.ts'
 import type { SnapshotCache } from './snapshot_cache.ts'
 import { LAYOUT_PATH } from './core_layout.ts'
@@ -89,12 +90,18 @@ function toNative({ bundle, executable }: Program): Image {
 /** How a machine describes itself to loggers, without anything of the host: its name is `mayfly`. */
 const MACHINE_FACTS = '--allow-sys=hostname,osRelease,osUptime,loadavg,systemMemoryInfo,cpus,homedir,uid,gid'
 
-/** Stock Deno, with its own libraries and nothing else of the host. It may read the file that it will load. */
+/** Stock Deno, with its own libraries and nothing else of the host. It may read the file that it will load, and those of its packages. */
 function toDeno({ args }: Program): Image {
   const deno = Deno.execPath()
   return {
     path: '/bin/deno',
-    args: ['deno', ...args.slice(0, -1), `--allow-read=${GUEST_PATH}`, MACHINE_FACTS, BOOTSTRAP_PATH],
+    args: [
+      'deno',
+      ...args.slice(0, -1),
+      `--allow-read=${GUEST_PATH},${PACKAGES_PATH}`,
+      MACHINE_FACTS,
+      BOOTSTRAP_PATH,
+    ],
     mounts: [{ guest: '/bin/deno', host: deno }],
     libraries: [deno],
   }
@@ -126,6 +133,7 @@ export function toLoadSpec({ bundle, options }: Program, base: NativeProgram, se
       memoryBytes: options.memoryMb * (1 << 20),
       seed,
     }),
+    mounts: bundle.data?.map(({ guest, host }) => ({ guest, host })) ?? [],
     files: options.runtime === 'native' ? [] : [{ guest: GUEST_PATH, bytes: bundle.code }],
     loading: {
       memoryBytes: memoryBytes(options) + LOADING_BYTES,

@@ -13,6 +13,7 @@ import type { MissingUse } from '../core/missing_in_core.ts'
 import { hexDigest } from '../../context/hex_digest.ts'
 import { cacheFile } from './cache_file.ts'
 import { readKept, touchKept, writeKept } from './kept_file.ts'
+import { areThere, type PackageFile } from './package_files.ts'
 
 /** A bundle. The same input and sources give the same bytes. */
 export interface Bundle {
@@ -23,6 +24,8 @@ export interface Bundle {
   readonly inputs: readonly string[]
   /** Uses of globals that its runtime has not. */
   readonly missing: readonly MissingUse[]
+  /** What its packages read beside their modules; left out: nothing. */
+  readonly data?: readonly PackageFile[] | undefined
 }
 
 /** The bundle of an input, and whether it was kept. */
@@ -72,6 +75,7 @@ export class BundleCache {
       if (text === null) return null
       const { own, files, code, ...bundle } = JSON.parse(text)
       if (own !== await this.#digestOwn() || !await this.#areAsTheyWere(files)) return null
+      if (!areThere(bundle.data ?? [])) return null
       await touchKept(path)
       return { ...bundle, code: Uint8Array.fromBase64(code) }
     } catch (error) {

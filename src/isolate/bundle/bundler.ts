@@ -17,6 +17,7 @@ import { NODE_GLOBALS } from '../core/node_in_core.ts'
 import type { IsolateRuntime } from '../plan/options.ts'
 import { withOwnNames } from './own_names.ts'
 import { ENTRY_NAMESPACE, resolverPlugin } from './resolver.ts'
+import { findPackageFiles } from './package_files.ts'
 import { nameSources } from './source_names.ts'
 import { givenFolder, givenPlugin } from './given_modules.ts'
 
@@ -49,8 +50,12 @@ export async function makeProgram(input: BundleInput): Promise<Bundle> {
     if (refusal !== null) throw new ProgramError(`route file: ${refusal}`, { file, line: 1, column: 1 })
   }
   const options = await readCompilerOptions(input.root, containment.project)
-  const modules = { runtime: input.runtime, containment, options }
-  return await build(input.runtime, toEntry(input), modules, input.files)
+  const modules = { runtime: input.runtime, containment, options, located: new Set<string>() }
+  const bundle = await build(input.runtime, toEntry(input), modules, input.files)
+  if (input.runtime === 'core') return bundle
+  const inputs = new Set(bundle.inputs)
+  const located = [...modules.located].filter((path) => inputs.has(path))
+  return { ...bundle, data: await findPackageFiles(located, containment.project) }
 }
 
 /** As `bundleModule`. */
@@ -88,7 +93,10 @@ export default module.default
   // Bundled by itself: Mayfly's own may lie outside of the project.
   const guest = await makeOwn(runtime, `export * from ${toGuestImport('standalone.ts')}`)
   const text = new TextDecoder().decode(guest.code)
-  const bundle = await build(runtime, entry, { runtime, containment, options }, [file], { text, plugins })
+  const bundle = await build(runtime, entry, { runtime, containment, options, located: new Set() }, [file], {
+    text,
+    plugins,
+  })
   return { ...bundle, map: await nameSources(bundle.map, { own, project: containment.project }) }
 }
 
@@ -175,7 +183,7 @@ function toEntry({ files, handlers, outputBytes, logBytes, reach }: BundleInput)
   )
   // Deno may read the program's file, or could not load it; nothing of the user has run yet, and none of it may.
   return `import { serve } from './${RUNTIME_FILE}'
-globalThis.Deno?.permissions?.revokeSync({ name: 'read' })
+globalThis.Deno?.permissions?.revokeSync({ name: 'read', path: import.meta.filename })
 serve({
   outputBytes: ${outputBytes},
   logBytes: ${logBytes},${

@@ -32,6 +32,8 @@ export interface FileModules {
   readonly runtime: IsolateRuntime
   readonly containment: Containment
   readonly options: CompilerOptions
+  /** Gets the real paths of modules that ask where they lie. */
+  readonly located: Set<string>
 }
 
 /** Sets how files are loaded. */
@@ -61,7 +63,7 @@ export function loadFiles(build: PluginBuild, files: FileModules): void {
 
 /** The module in a file; undefined for one that esbuild may read as it is. */
 async function loadFile(
-  { runtime, containment, options }: FileModules,
+  { runtime, containment, options, located }: FileModules,
   path: string,
 ): Promise<LoadResult | undefined> {
   const resolveDir = dirname(path)
@@ -84,7 +86,10 @@ async function loadFile(
   if (loader !== 'css') {
     const guestPath = (path: string) => toGuestPath(path, containment.project)
     const scoped = await withScope({ path, text, loader }, { guestPath, compile: toCompilation(options) })
-    if (scoped !== null) return { contents: scoped, loader: 'js', resolveDir }
+    if (scoped !== null) {
+      located.add(Deno.realPathSync(path))
+      return { contents: scoped, loader: 'js', resolveDir }
+    }
   }
   return text === read ? undefined : { contents: text, loader, resolveDir }
 }

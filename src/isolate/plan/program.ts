@@ -272,7 +272,7 @@ async function toProgram(
     : await toBundled(members, listed, options.runtime, { routesDir, reach, bundles })
   const hash = await hexDigest(
     bundle.code,
-    JSON.stringify([args, env, members.map((member) => member.options)]),
+    JSON.stringify([args, env, members.map((member) => member.options), bundle.data ?? []]),
   )
   const stacks = createStackMapper({ [PROGRAM_FILE]: bundle.map, [RUNTIME_FILE]: runtime.map })
   return {
