@@ -45,7 +45,7 @@ async function valueOf(files: Files): Promise<unknown> {
     await Deno.writeTextFile(
       join(folder, 'runtime.js'),
       `export const serve = (entry) => { globalThis[${JSON.stringify(key)}] = entry }
-export const describeModule = () => ({}), rememberModules = () => {}`,
+export const describeModule = () => ({}), rememberModules = () => {}, createResolve = () => () => ''`,
     )
     await import(toFileUrl(join(folder, 'program.js')).href)
     const { modules } = (globalThis as unknown as Record<string, Entry>)[key]

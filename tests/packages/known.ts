@@ -123,6 +123,20 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     reason: 'core has no `node:fs`',
   },
   {
+    name: 'brotli-wasm',
+    runtime: 'core',
+    status: 500,
+    message: "fetch is not there in the runtime 'core', want isolated = { runtime: 'deno' }",
+    reason: 'core has no files of packages, and no WebAssembly',
+  },
+  {
+    name: 'bunyan',
+    runtime: 'core',
+    status: 500,
+    message: "import 'os': the runtime 'core' has no node:os, want isolated = { runtime: 'deno' }",
+    reason: 'core has no `node:os`',
+  },
+  {
     name: 'clean-css',
     runtime: 'core',
     status: 500,
@@ -157,6 +171,13 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     status: 500,
     message: "import 'node:http': the runtime 'core' has no node:http, want isolated = { runtime: 'deno' }",
     reason: 'core has no `node:http`',
+  },
+  {
+    name: 'figlet',
+    runtime: 'core',
+    status: 422,
+    message: 'Synchronous font loading is not implemented for the browser',
+    reason: 'its files for browsers fetch its fonts',
   },
   {
     name: 'graphql-yoga',
@@ -210,6 +231,13 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     status: 500,
     message: "import 'crypto': the runtime 'core' has no node:crypto, want isolated = { runtime: 'deno' }",
     reason: 'core has no `node:crypto`',
+  },
+  {
+    name: 'jsdom',
+    runtime: 'core',
+    status: 500,
+    message: "import 'node:fs': the runtime 'core' has no node:fs, want isolated = { runtime: 'deno' }",
+    reason: 'core has no `node:fs`',
   },
   {
     name: 'jsonpath-plus',

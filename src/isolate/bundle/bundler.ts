@@ -19,9 +19,12 @@ import { withOwnNames } from './own_names.ts'
 import { ENTRY_NAMESPACE, resolverPlugin } from './resolver.ts'
 import { findPackageFiles } from './package_files.ts'
 import { nameSources } from './source_names.ts'
+import { UntakenCode } from './untaken_code.ts'
 import { givenFolder, givenPlugin } from './given_modules.ts'
 
 const ENTRY = 'program'
+/** Builds of one bundle: each may find code of packages that it does not take. */
+const MOST_BUILDS = 8
 
 /** How esbuild sees each runtime. */
 const TARGETS = {
@@ -50,7 +53,13 @@ export async function makeProgram(input: BundleInput): Promise<Bundle> {
     if (refusal !== null) throw new ProgramError(`route file: ${refusal}`, { file, line: 1, column: 1 })
   }
   const options = await readCompilerOptions(input.root, containment.project)
-  const modules = { runtime: input.runtime, containment, options, located: new Set<string>() }
+  const modules = {
+    runtime: input.runtime,
+    containment,
+    options,
+    located: new Set<string>(),
+    untaken: new UntakenCode(),
+  }
   const bundle = await build(input.runtime, toEntry(input), modules, input.files)
   if (input.runtime === 'core') return bundle
   const inputs = new Set(bundle.inputs)
@@ -93,10 +102,16 @@ export default module.default
   // Bundled by itself: Mayfly's own may lie outside of the project.
   const guest = await makeOwn(runtime, `export * from ${toGuestImport('standalone.ts')}`)
   const text = new TextDecoder().decode(guest.code)
-  const bundle = await build(runtime, entry, { runtime, containment, options, located: new Set() }, [file], {
-    text,
-    plugins,
-  })
+  const bundle = await build(
+    runtime,
+    entry,
+    { runtime, containment, options, located: new Set(), untaken: new UntakenCode() },
+    [file],
+    {
+      text,
+      plugins,
+    },
+  )
   return { ...bundle, map: await nameSources(bundle.map, { own, project: containment.project }) }
 }
 
@@ -112,7 +127,7 @@ async function build(
   guest: { readonly text: string; readonly plugins: readonly Plugin[] } | null = null,
 ): Promise<Bundle> {
   const reasons = new Map<string, string>()
-  const run = (more: Readonly<Record<string, unknown>>) =>
+  const once = (more: Readonly<Record<string, unknown>>) =>
     runBuild(
       'bundle isolated handlers',
       {
@@ -136,6 +151,15 @@ async function build(
       toShown,
       reasons,
     )
+  const run = async (more: Readonly<Record<string, unknown>>) => {
+    for (let builds = 1;; builds++) {
+      try {
+        return await once(more)
+      } catch (error) {
+        if (builds === MOST_BUILDS || !await files?.untaken.note(error)) throw error
+      }
+    }
+  }
   return runtime === 'core' && files !== null ? await buildForCore(run, routes) : toBundle(await run({}), [])
 }
 

@@ -7,6 +7,7 @@ import { addOnModule, isAddOn } from '../resolve/missing_module.ts'
 import { requiredModule, withScope } from './module_scope.ts'
 import type { IsolateRuntime } from '../plan/options.ts'
 import { toGuestPath } from '../resolve/guest_path.ts'
+import type { UntakenCode } from './untaken_code.ts'
 import { wasmModule } from './wasm_module.ts'
 
 /** Namespace of the modules that note what a file of the same path may require. */
@@ -34,6 +35,7 @@ export interface FileModules {
   readonly options: CompilerOptions
   /** Gets the real paths of modules that ask where they lie. */
   readonly located: Set<string>
+  readonly untaken: UntakenCode
 }
 
 /** Sets how files are loaded. */
@@ -63,7 +65,7 @@ export function loadFiles(build: PluginBuild, files: FileModules): void {
 
 /** The module in a file; undefined for one that esbuild may read as it is. */
 async function loadFile(
-  { runtime, containment, options, located }: FileModules,
+  { runtime, containment, options, located, untaken }: FileModules,
   path: string,
 ): Promise<LoadResult | undefined> {
   const resolveDir = dirname(path)
@@ -76,6 +78,8 @@ async function loadFile(
   }
   const loader = SOURCE_LOADERS[extname(path)]
   if (loader === undefined) return undefined
+  const replacement = untaken.replacementOf(path)
+  if (replacement !== null) return { contents: replacement, loader: 'js' }
   const read = await Deno.readTextFile(path)
   if (options.emitDecoratorMetadata && loader.startsWith('ts') && DECORATOR.test(read)) {
     throw new Error(
@@ -83,15 +87,13 @@ async function loadFile(
     )
   }
   const text = withOwnJsx(withoutForeignMaps(containment, path, read), loader)
-  if (loader !== 'css') {
-    const guestPath = (path: string) => toGuestPath(path, containment.project)
-    const scoped = await withScope({ path, text, loader }, { guestPath, compile: toCompilation(options) })
-    if (scoped !== null) {
-      located.add(Deno.realPathSync(path))
-      return { contents: scoped, loader: 'js', resolveDir }
-    }
-  }
-  return text === read ? undefined : { contents: text, loader, resolveDir }
+  const scoped = loader === 'css' ? null : await withScope({ path, text, loader }, {
+    guestPath: (path) => toGuestPath(path, containment.project),
+    compile: toCompilation(options),
+  })
+  if (scoped !== null) located.add(Deno.realPathSync(path))
+  const contents = untaken.withoutCalls(path, scoped ?? text)
+  return contents === read ? undefined : { contents, loader: scoped === null ? loader : 'js', resolveDir }
 }
 
 /** A file that names its own function for JSX means the old way of it, as Deno takes it; esbuild wants that said. */

@@ -6,6 +6,7 @@ import { basename, dirname } from '@std/path'
 import { listCreatedRequires } from '../../compiler/module_requires.ts'
 import { ModuleSyntaxError, parseModule } from '../../compiler/module_tree.ts'
 import { runTransform } from '../compile/compiler.ts'
+import { resolveRequire } from '../resolve/deno_resolve.ts'
 import { hasModuleSyntax, isCommonJs } from '../resolve/module_kind.ts'
 
 /** What a scoped module imports: the functions of `guest/modules.ts`. */
@@ -17,6 +18,8 @@ export const REQUIRED_MODULE = 'mayfly:required'
 const META = /\bimport\s*\.\s*meta\b/
 const FOLDER = /\b__(?:dirname|filename)\b/
 const CREATE = /createRequire/
+const RESOLVE = /\brequire\s*\.\s*resolve\s*\(/
+const RESOLVED = /\brequire\s*\.\s*resolve\s*\(\s*(['"])([^'"\\]+)\1\s*[,)]/g
 
 /** A module's text. */
 export interface ModuleSource {
@@ -37,13 +40,14 @@ export interface ScopeOptions {
 /** The module as JavaScript with its scope, or null for one that needs none. Throws `ProgramError`. */
 export async function withScope(module: ModuleSource, options: ScopeOptions): Promise<string | null> {
   const { path, text, loader } = module
-  if (![META, FOLDER, CREATE].some((pattern) => pattern.test(text))) return null
+  if (![META, FOLDER, CREATE, RESOLVE].some((pattern) => pattern.test(text))) return null
   const common = await isCommonJs(path)
   // Parsers of CommonJS have the words in their texts.
   const meta = META.test(text) && (!common || await hasModuleSyntax(path, text))
   const folder = FOLDER.test(text) && common
   const required = (await requiredBy(path, text)).length > 0
-  if (!meta && !folder && !required) return null
+  const resolves = RESOLVE.test(text) && common
+  if (!meta && !folder && !required && !resolves) return null
   const guestPath = await options.guestPath(path)
   const lines: string[] = []
   if (meta) {
@@ -56,6 +60,14 @@ export async function withScope(module: ModuleSource, options: ScopeOptions): Pr
   if (required) {
     lines.push(common ? `require('${REQUIRED_MODULE}')` : `import '${REQUIRED_MODULE}'`)
   }
+  if (resolves) {
+    const paths = JSON.stringify(await resolvedBy(path, text, options.guestPath))
+    lines.push(
+      `var __mayflyResolve = require('${SCOPE_MODULE}').createResolve(${
+        JSON.stringify(guestPath)
+      }, ${paths})`,
+    )
+  }
   const { code } = await runTransform(`compile '${path}'`, text, {
     ...options.compile,
     format: undefined,
@@ -66,6 +78,7 @@ export async function withScope(module: ModuleSource, options: ScopeOptions): Pr
     banner: lines.join(';'),
     define: {
       ...(meta ? { 'import.meta': '__mayflyMeta' } : {}),
+      ...(resolves ? { 'require.resolve': '__mayflyResolve' } : {}),
       ...(folder
         ? { __filename: JSON.stringify(guestPath), __dirname: JSON.stringify(dirname(guestPath)) }
         : {}),
@@ -81,6 +94,24 @@ export async function requiredModule(path: string, text: string, guestPath: stri
   )
   return `import { rememberModules } from '${SCOPE_MODULE}'
 rememberModules(${JSON.stringify(guestPath)}, { ${loads.join(', ')} })`
+}
+
+/** Where the files that a module of CommonJS asks `require.resolve` for lie in the guest, by what it says. */
+async function resolvedBy(
+  path: string,
+  text: string,
+  guestPath: ScopeOptions['guestPath'],
+): Promise<Record<string, string>> {
+  const found: Record<string, string> = {}
+  for (const { 2: specifier } of text.matchAll(RESOLVED)) {
+    try {
+      const file = resolveRequire(specifier!, path)
+      if (file.startsWith('/')) found[specifier!] = await guestPath(file)
+    } catch {
+      // It is not there, which the call is told.
+    }
+  }
+  return found
 }
 
 /** Specifiers in calls of what `createRequire` gave; none in a module that does not parse, about which the bundler complains. */

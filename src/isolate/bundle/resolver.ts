@@ -111,7 +111,7 @@ export function resolverPlugin(
         resolveDir: '/',
       }))
       build.onLoad({ filter: /.*/, namespace: SCOPE_NAMESPACE }, () => ({
-        contents: `export { describeModule, rememberModules } from ${JSON.stringify(runtime)}`,
+        contents: `export { createResolve, describeModule, rememberModules } from ${JSON.stringify(runtime)}`,
         loader: 'js',
       }))
       build.onLoad({ filter: /.*/, namespace: NODE_MODULE_NAMESPACE }, () => ({

@@ -65,6 +65,15 @@ export function createRequire(from: string | URL): Require {
   return Object.assign(require, { resolve, cache: Object.create(null), main: undefined })
 }
 
+/** The `require.resolve` of the module at `from`: of what the bundler has found there, and of all that {@link createRequire} knows. */
+export function createResolve(
+  from: string,
+  found: Readonly<Record<string, string>>,
+): (specifier: string) => string {
+  const { resolve } = createRequire(from)
+  return (specifier) => Object.hasOwn(found, specifier) ? found[specifier]! : resolve(specifier)
+}
+
 /** A package that any module names. */
 function findAnywhere(specifier: string): (() => unknown) | undefined {
   if (specifier.startsWith('.')) return undefined

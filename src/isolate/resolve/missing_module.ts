@@ -16,7 +16,7 @@ export function isAddOn(specifier: string): boolean {
 export function missingModule(specifier: string, kind: string, reason: string): string {
   if (isAddOn(specifier)) return addOnModule(specifier)
   const code = kind === 'require-call' ? 'MODULE_NOT_FOUND' : 'ERR_MODULE_NOT_FOUND'
-  return throwing(`Cannot find module '${specifier}': it is not in the program, ${reason}`, code)
+  return throwingModule(`Cannot find module '${specifier}': it is not in the program, ${reason}`, code)
 }
 
 /** The source of a module that is a native add-on. */
@@ -25,11 +25,11 @@ export function addOnModule(path: string): string {
   const message =
     `Cannot load '${name}': it is a native add-on, and isolated handlers load no native code, ` +
     'want a package in JavaScript or WebAssembly, or a route without isolated'
-  return throwing(message, 'ERR_DLOPEN_FAILED')
+  return throwingModule(message, 'ERR_DLOPEN_FAILED')
 }
 
-/** A module of CommonJS: its error comes from the call that asks for it, each time. */
-function throwing(message: string, code: string): string {
+/** The source of a module of CommonJS: its error comes from the call that asks for it, each time. */
+export function throwingModule(message: string, code: string): string {
   return `throw Object.assign(new Error(${JSON.stringify(message)}), { code: ${
     JSON.stringify(code)
   }, requireStack: [] })
