@@ -12,7 +12,7 @@ import type { Line } from './run.ts'
 import { type Answer, listHandlers } from './sites.ts'
 
 const FOLDER = fromFileUrl(new URL('.', import.meta.url))
-const QUICK = ['hono', 'jose', 'marked', 'preact', 'trpc', 'zod']
+const QUICK = ['figlet', 'hono', 'jose', 'marked', 'preact', 'trpc', 'zod']
 /** Programs of each runtime that are open at a time. */
 const BATCH = 10
 
