@@ -1,4 +1,4 @@
-import { assert, assertEquals } from '@std/assert'
+import { assert, assertEquals, assertMatch } from '@std/assert'
 import { findHints, type RequestHints } from '../../src/isolate/hints/request_hints.ts'
 import { sampleBody } from '../../src/isolate/hints/sample_body.ts'
 import type { Shape } from '../../src/isolate/hints/shape.ts'
@@ -278,6 +278,13 @@ Deno.test('bodies are of the kind that is read, and say whose they are', () => {
   const bytes = bodies("import { inflate } from 'pako'\nawait ctx.get.bytes()").map(({ body }) => body)
   assert(bytes.some((body) => typeof body === 'string'), 'text')
   assert(bytes.some((body) => typeof body === 'object'), 'a file')
+})
+
+Deno.test('what people write is of the kind that the file works on', () => {
+  const call = 'f(await ctx.get.json<{ comment: string }>())'
+  const comment = (source: string) => JSON.parse(bodies(source)[0]!.body as string).comment
+  assertMatch(comment(`import clean from 'sanitize-html'\n${call}`), /<\w+/)
+  assertEquals(comment(call), 'warmup')
 })
 
 Deno.test('a password that is asked for twice is the same', () => {

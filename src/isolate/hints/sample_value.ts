@@ -135,7 +135,7 @@ function sampleTextOf(
   if (format === 'date') return sampleFormat('day', turn)
   if (known !== undefined) return sampleFormat(known, turn)
   const kind = textKindOf(name)
-  const long = kind !== undefined ? [kind] : holdsText(name) && texts.length > 0 ? texts : undefined
+  const long = kind !== undefined ? [kind] : holdsText(name, texts) ? texts : undefined
   if (long !== undefined && most > 1000) return sampleText(long, turn)
   const named = formatOf(name)
   if (named === undefined && turn === LONG && most === Infinity) return sampleText(['prose'], 0)

@@ -127,8 +127,13 @@ function toLong(kind: TextKind, text: string): string {
   return REPEATABLE.has(kind) ? `${text}\n`.repeat(times) : text
 }
 
-/** Whether something of this name holds a text of the file's kind: `source`, `template`. */
-export function holdsText(name: string): boolean {
-  return /^(?:text|source|src|code|input|content|body|query|template|markup|document|doc|data|raw|string|str)$/i
-    .test(name)
+const HOLDERS =
+  /^(?:text|source|src|code|input|content|body|query|template|markup|document|doc|data|raw|string|str)$/i
+/** What people write for each other: a text of the file's kind where that is one of its own. */
+const WRITINGS = /^(?:comment|message|description|bio|note|post|article|answer|review|summary)$/i
+
+/** Whether something of this name holds a text of the file's kinds: `source`, `template`, and `comment` where the file works on HTML. */
+export function holdsText(name: string, kinds: readonly TextKind[]): boolean {
+  if (kinds.length === 0) return false
+  return HOLDERS.test(name) || (!kinds.includes('prose') && WRITINGS.test(name))
 }
