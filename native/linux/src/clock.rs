@@ -27,13 +27,62 @@ pub struct Clock {
     base: ClockBase,
     /// Monotonic time at the base.
     monotonic: u64,
+    /// Monotonic time that all threads waited, until `resting`.
+    idle: u64,
+    /// When they began to, where they wait now.
+    resting: Option<u64>,
 }
+
+/// What monotonic clocks read at the start of a guest.
+pub const START: u64 = 1_000_000_000;
 
 impl Clock {
     /// A clock whose monotonic time at the base is `monotonic`.
     #[must_use]
     pub fn new(base: ClockBase, monotonic: u64) -> Self {
-        Self { base, monotonic }
+        Self::resting(base, monotonic, 0)
+    }
+
+    /// The same, of a guest whose threads have waited for so long by then, and do.
+    #[must_use]
+    pub fn resting(base: ClockBase, monotonic: u64, idle: u64) -> Self {
+        Self {
+            base,
+            monotonic,
+            idle,
+            resting: Some(monotonic),
+        }
+    }
+
+    /// The same clock from another base on: the threads wait since `monotonic`.
+    #[must_use]
+    pub fn rebased(&self, base: ClockBase, monotonic: u64) -> Self {
+        Self::resting(base, monotonic, self.idle)
+    }
+
+    /// How long all threads have waited.
+    #[must_use]
+    pub fn idle(&self) -> u64 {
+        self.idle
+    }
+
+    /// All threads wait from `now` on, a monotonic time.
+    pub fn rest(&mut self, now: u64) {
+        self.resting.get_or_insert(now);
+    }
+
+    /// A thread runs from `now` on, a monotonic time.
+    pub fn work(&mut self, now: u64) {
+        if let Some(since) = self.resting.take() {
+            self.idle = self.idle.saturating_add(now.saturating_sub(since));
+        }
+    }
+
+    /// Time that the guest ran when the counter reads `ticks`: what passed while not all of its threads waited.
+    #[must_use]
+    pub fn processor(&self, ticks: u64) -> u64 {
+        let now = self.resting.unwrap_or_else(|| self.monotonic(ticks));
+        now.saturating_sub(START).saturating_sub(self.idle)
     }
 
     fn since_base(&self, ticks: u64) -> u64 {

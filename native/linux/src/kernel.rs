@@ -17,7 +17,7 @@ mod timers;
 use std::sync::Arc;
 
 use crate::action::{Action, Stop};
-use crate::clock::{Clock, ClockBase};
+use crate::clock::{Clock, ClockBase, START};
 use crate::errno::Errno;
 use crate::fs::files::Files;
 use crate::fs::stdio::{OutputMode, Stdio, StdioLimits};
@@ -145,19 +145,19 @@ impl Kernel {
                 umask: 0o022,
                 dispositions: vec![Disposition::default(); SIGNALS as usize],
                 pending: Pending::default(),
-                alarm: None,
+                alarms: [None; 3],
                 timers: Vec::new(),
                 next_timer: 0,
                 next_tid: PID + 1,
                 resources,
                 dumpable: 1,
             }),
-            clock: Clock::new(config.clock, 1_000_000_000),
+            clock: Clock::new(config.clock, START),
             random: Random::from_seed(config.seed),
             jump_when_idle: config.jump_when_idle,
             in_flight: false,
             said: false,
-            paused: 1_000_000_000,
+            paused: START,
             calls_left: limits.calls,
             room: u64::MAX,
             waiting: 0,
@@ -227,7 +227,7 @@ impl Kernel {
     }
 
     fn begin<M: Machine>(&mut self, m: &mut M, request: Request) -> Action {
-        self.clock = Clock::new(request.clock, self.paused);
+        self.clock = self.clock.rebased(request.clock, self.paused);
         self.random = Random::from_seed(request.seed);
         self.calls_left = self.limits.calls;
         self.denials.take();
@@ -302,6 +302,11 @@ impl Kernel {
     /// Monotonic time now.
     pub(crate) fn now(&self, m: &mut impl Machine) -> u64 {
         self.clock.monotonic(m.ticks())
+    }
+
+    /// Nanoseconds that the guest ran.
+    pub(crate) fn processor_time(&self, m: &mut impl Machine) -> u64 {
+        self.clock.processor(m.ticks())
     }
 
     pub(crate) fn write_clock_page(&self, m: &mut impl Machine) {

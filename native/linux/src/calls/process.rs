@@ -108,7 +108,7 @@ impl Kernel {
         if !matches!(who as i32, -1..=1) {
             return Err(Errno::EINVAL);
         }
-        let now = self.now(m);
+        let now = self.processor_time(m);
         let mut words = [0; 18];
         if who as i32 != -1 {
             words[0] = now / 1_000_000_000;
@@ -121,7 +121,8 @@ impl Kernel {
     pub(super) fn sys_times(&mut self, m: &mut impl Machine, into: u64) -> Answer {
         let ticks = self.now(m) / 10_000_000;
         if into != 0 {
-            self.space.write_words(m, into, [ticks, 0, 0, 0])?;
+            let ran = self.processor_time(m) / 10_000_000;
+            self.space.write_words(m, into, [ran, 0, 0, 0])?;
         }
         value(ticks)
     }

@@ -14,15 +14,14 @@ const SECOND: u64 = 1_000_000_000;
 enum Counts {
     Realtime,
     Monotonic,
-    /// Time that the process ran: since its start, for it is all that runs.
+    /// Time that the process ran; of a thread it is the same.
     Process,
 }
 
-fn clock_of(id: u64) -> Result<Counts, Errno> {
-    match id as i32 {
-        0 | 5 | 8 | 11 => Ok(Counts::Realtime),
-        1 | 4 | 6 | 7 | 9 => Ok(Counts::Monotonic),
-        2 | 3 => Ok(Counts::Process),
+/// Place of an alarm: ITIMER_REAL, ITIMER_VIRTUAL or ITIMER_PROF.
+fn alarm_of(which: u64) -> Result<usize, Errno> {
+    match which as u32 {
+        which @ 0..=2 => Ok(which as usize),
         _ => Err(Errno::EINVAL),
     }
 }
@@ -62,12 +61,21 @@ fn timeval(nanoseconds: u64) -> [u64; 2] {
 }
 
 impl Kernel {
+    fn clock_of(&self, id: u64) -> Result<Counts, Errno> {
+        match id as i32 {
+            0 | 5 | 8 | 11 => Ok(Counts::Realtime),
+            1 | 4 | 6 | 7 | 9 => Ok(Counts::Monotonic),
+            _ if self.processor_clock(id).is_some() => Ok(Counts::Process),
+            _ => Err(Errno::EINVAL),
+        }
+    }
+
     fn read_clock(&self, m: &mut impl Machine, counts: Counts) -> u64 {
         let ticks = m.ticks();
         match counts {
             Counts::Realtime => self.clock.realtime(ticks),
             Counts::Monotonic => self.clock.monotonic(ticks),
-            Counts::Process => self.clock.monotonic(ticks).saturating_sub(SECOND),
+            Counts::Process => self.clock.processor(ticks),
         }
     }
 
@@ -122,12 +130,12 @@ impl Kernel {
     }
 
     pub(super) fn sys_clock_gettime(&mut self, m: &mut impl Machine, id: u64, into: u64) -> Answer {
-        let now = self.read_clock(m, clock_of(id)?);
+        let now = self.read_clock(m, self.clock_of(id)?);
         self.space.write_words(m, into, timespec(now)).and(ZERO)
     }
 
     pub(super) fn sys_clock_getres(&mut self, m: &mut impl Machine, id: u64, into: u64) -> Answer {
-        clock_of(id)?;
+        self.clock_of(id)?;
         if into == 0 {
             ZERO
         } else {
@@ -166,13 +174,13 @@ impl Kernel {
         if retry.is_some_and(|retry| retry.timed_out) {
             return ZERO;
         }
-        let counts = clock_of(clock)?;
+        let counts = self.clock_of(clock)?;
         let length = nanoseconds(self.space.read_words(m, time)?)?;
         let now = self.now(m);
         let deadline = match (flags & 1 != 0, counts) {
             (true, Counts::Realtime) => self.monotonic_of_realtime(m, length),
             (true, Counts::Monotonic) => length,
-            (true, Counts::Process) => length.saturating_add(SECOND),
+            (true, Counts::Process) => now.saturating_add(length.saturating_sub(self.processor_time(m))),
             (false, _) => now.saturating_add(length),
         };
         if deadline <= now {
@@ -204,30 +212,27 @@ impl Kernel {
         }
     }
 
-    fn set_alarm(&mut self, m: &mut impl Machine, length: u64, interval: u64) -> (u64, u64) {
-        let now = self.now(m);
+    fn set_alarm(&mut self, m: &mut impl Machine, which: usize, length: u64, interval: u64) -> (u64, u64) {
+        let now = self.alarm_time(m, which);
         let new = (length != 0).then(|| (now.saturating_add(length), interval));
-        let old = std::mem::replace(&mut self.process.alarm, new);
+        let old = std::mem::replace(&mut self.process.alarms[which], new);
         old.map_or((0, 0), |(at, interval)| (at.saturating_sub(now).max(1), interval))
     }
 
     pub(super) fn sys_alarm(&mut self, m: &mut impl Machine, seconds: u64) -> Answer {
-        let (left, _) = self.set_alarm(m, u64::from(seconds as u32) * SECOND, 0);
+        let (left, _) = self.set_alarm(m, 0, u64::from(seconds as u32) * SECOND, 0);
         value(left.div_ceil(SECOND))
     }
 
     pub(super) fn sys_setitimer(&mut self, m: &mut impl Machine, which: u64, new: u64, old: u64) -> Answer {
-        // Timers of processor time would need the host to interrupt the guest.
-        if which != 0 {
-            return Err(Errno::EINVAL);
-        }
+        let which = alarm_of(which)?;
         let [i0, i1, v0, v1] = if new == 0 {
             [0; 4]
         } else {
             self.space.read_words(m, new)?
         };
         let (interval, length) = (from_timeval([i0, i1])?, from_timeval([v0, v1])?);
-        let (left, old_interval) = self.set_alarm(m, length, interval);
+        let (left, old_interval) = self.set_alarm(m, which, length, interval);
         if old == 0 {
             return ZERO;
         }
@@ -237,13 +242,9 @@ impl Kernel {
     }
 
     pub(super) fn sys_getitimer(&mut self, m: &mut impl Machine, which: u64, into: u64) -> Answer {
-        if which != 0 {
-            return Err(Errno::EINVAL);
-        }
-        let now = self.now(m);
-        let (left, interval) = self
-            .process
-            .alarm
+        let which = alarm_of(which)?;
+        let now = self.alarm_time(m, which);
+        let (left, interval) = self.process.alarms[which]
             .map_or((0, 0), |(at, interval)| (at.saturating_sub(now).max(1), interval));
         let [v0, v1] = timeval(left);
         let [i0, i1] = timeval(interval);

@@ -5,25 +5,47 @@ use super::{Answer, ZERO, value};
 use crate::errno::Errno;
 use crate::kernel::Kernel;
 use crate::machine::Machine;
+use crate::task::process::PID;
 use crate::task::signal::{SIGNALS, number::SIGALRM};
-use crate::task::timers::{Notify, TIMERS_MAX, Timer};
+use crate::task::timers::{Counts, Notify, TIMERS_MAX, Timer};
 
 /// `TIMER_ABSTIME`.
 const ABSOLUTE: u64 = 1;
 
-/// Whether a clock that timers may have is the realtime one.
-fn is_realtime(clock: u64) -> Result<bool, Errno> {
-    match clock as i32 {
-        // CLOCK_REALTIME, CLOCK_TAI; CLOCK_MONOTONIC, CLOCK_BOOTTIME.
-        0 | 11 => Ok(true),
-        1 | 7 => Ok(false),
-        // Those of processor time would need the host to interrupt the guest; the others have no timers on Linux, or by privilege.
-        2..=6 | 8 | 9 => Err(Errno::EOPNOTSUPP),
-        _ => Err(Errno::EINVAL),
-    }
-}
-
 impl Kernel {
+    /// What timers of a clock count.
+    fn counts_of(&self, clock: u64) -> Result<Counts, Errno> {
+        match clock as i32 {
+            // CLOCK_REALTIME, CLOCK_TAI; CLOCK_MONOTONIC, CLOCK_BOOTTIME.
+            0 | 11 => Ok(Counts::Realtime),
+            1 | 7 => Ok(Counts::Monotonic),
+            // The others have no timers on Linux, or by privilege.
+            4..=6 | 8 | 9 => Err(Errno::EOPNOTSUPP),
+            _ => self.processor_clock(clock).ok_or(Errno::EINVAL),
+        }
+    }
+
+    /// What a clock of processor time counts: by its name, or by whose it is, as libcs write it (`MAKE_PROCESS_CPUCLOCK`).
+    pub(super) fn processor_clock(&self, clock: u64) -> Option<Counts> {
+        const OF_THREAD: i32 = 4;
+        let id = clock as i32;
+        let (of, is_thread, kind) = match id {
+            2 | 3 => (0, id == 3, 2),
+            ..0 => (!(id >> 3), id & OF_THREAD != 0, id & 3),
+            _ => return None,
+        };
+        let is_there = match (of, is_thread) {
+            (0, _) => true,
+            (of, false) => of == PID,
+            (of, true) => self.threads.iter().any(|(_, thread)| thread.tid == of),
+        };
+        let counts = match is_thread {
+            true => Counts::Thread,
+            false => Counts::Processor,
+        };
+        (is_there && kind < 3).then_some(counts)
+    }
+
     pub(super) fn sys_timer_create(
         &mut self,
         m: &mut impl Machine,
@@ -36,7 +58,7 @@ impl Kernel {
             // A `struct sigevent`.
             event => Some(self.space.read_words::<8>(m, event)?),
         };
-        let realtime = is_realtime(clock)?;
+        let counts = self.counts_of(clock)?;
         if self.process.timers.len() >= TIMERS_MAX {
             return Err(Errno::EAGAIN);
         }
@@ -54,7 +76,7 @@ impl Kernel {
         self.process.timers.reserve_exact(1);
         self.process.timers.push(Timer {
             id,
-            realtime,
+            counts,
             notify,
             value: content,
             next: None,
@@ -100,11 +122,12 @@ impl Kernel {
         let [i0, i1, v0, v1] = self.space.read_words(m, new)?;
         let (interval, first) = (nanoseconds([i0, i1])?, nanoseconds([v0, v1])?);
         let at = self.timer(id)?;
-        let now = self.now(m);
-        let next = match (first, flags & ABSOLUTE != 0, self.process.timers[at].realtime) {
+        let counts = self.process.timers[at].counts;
+        let now = self.time_of(m, counts);
+        let next = match (first, flags & ABSOLUTE != 0, counts) {
             (0, ..) => None,
-            (first, true, true) => Some(self.monotonic_of_realtime(m, first)),
-            (first, true, false) => Some(first),
+            (first, true, Counts::Realtime) => Some(self.monotonic_of_realtime(m, first)),
+            (first, true, _) => Some(first),
             (length, false, _) => Some(now.saturating_add(length)),
         };
         let before = self.process.timers[at].left(now);
@@ -125,7 +148,8 @@ impl Kernel {
 
     pub(super) fn sys_timer_gettime(&mut self, m: &mut impl Machine, id: u64, into: u64) -> Answer {
         let at = self.timer(id)?;
-        let left = self.process.timers[at].left(self.now(m));
+        let timer = self.process.timers[at];
+        let left = timer.left(self.time_of(m, timer.counts));
         self.write_timer(m, into, left)
     }
 

@@ -3,6 +3,7 @@
 mod alarms;
 mod arguments;
 mod bounds;
+mod cpu_timers;
 mod events;
 mod folders;
 mod fuzz;

@@ -216,6 +216,7 @@ impl Kernel {
                     None => continue,
                 }
             };
+            self.clock.work(now);
             self.switch_to(m, slot);
             let Some(retry) = retry else { return self.leave(m) };
             self.end_wait();
@@ -245,6 +246,7 @@ impl Kernel {
     /// Nobody can run: the clock jumps, or the host is told for what to wait.
     fn all_wait(&mut self, m: &mut impl Machine, now: u64) -> Option<Action> {
         self.paused = now;
+        self.clock.rest(now);
         let deadlines = self
             .threads
             .iter()

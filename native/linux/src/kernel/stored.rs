@@ -54,6 +54,7 @@ struct State {
     process: Tracked<Process>,
     jump_when_idle: bool,
     paused: u64,
+    idle: u64,
     last_fault: (u64, u64, u32),
     /// Files that the host has not lent.
     inside: Vec<Inside>,
@@ -83,7 +84,7 @@ impl Snapshot {
             files,
             vfs,
             process,
-            clock: _,
+            clock,
             random: _,
             jump_when_idle,
             in_flight,
@@ -138,6 +139,7 @@ impl Snapshot {
             process,
             jump_when_idle,
             paused,
+            idle: clock.idle(),
             last_fault,
             inside: inside
                 .iter()
@@ -258,6 +260,7 @@ impl Kernel {
             process,
             jump_when_idle: _,
             paused,
+            idle,
             last_fault,
             inside,
         } = state;
@@ -291,7 +294,7 @@ impl Kernel {
         (self.space, self.threads, self.files, self.vfs) = (space, threads, files, vfs);
         (self.process, self.current, self.loaded) = (process, current, loaded);
         (self.paused, self.last_fault) = (paused, last_fault);
-        self.clock = Clock::new(fresh.clock, paused);
+        self.clock = Clock::resting(fresh.clock, paused, idle);
         self.random = Random::from_seed(fresh.seed);
         self.waiting = self.waits();
         Ok(())

@@ -3,34 +3,56 @@
 use super::Kernel;
 use crate::machine::Machine;
 use crate::task::signal::{Info, Pending, bit, number};
-use crate::task::timers::{Notify, Timer};
+use crate::task::timers::{Counts, Notify, Timer};
+
+/// Signals of the alarms of `setitimer`.
+const ALARMS: [u32; 3] = [number::SIGALRM, number::SIGVTALRM, number::SIGPROF];
 
 impl Kernel {
     /// Sends the signals of all timers whose time has come.
     pub(crate) fn check_timers(&mut self, m: &mut impl Machine) {
-        self.check_alarm(m);
-        if self.process.timers.iter().any(|timer| timer.next.is_some()) {
-            let now = self.now(m);
-            for at in 0..self.process.timers.len() {
+        for (which, signal) in ALARMS.into_iter().enumerate() {
+            self.check_alarm(m, which, signal);
+        }
+        for at in 0..self.process.timers.len() {
+            let timer = &self.process.timers[at];
+            if timer.next.is_some() {
+                let now = self.time_of(m, timer.counts);
                 self.check_timer(at, now);
             }
         }
     }
 
-    fn check_alarm(&mut self, m: &mut impl Machine) {
-        if let Some((at, interval)) = self.process.alarm {
-            let now = self.now(m);
+    /// The time that a timer compares with its own.
+    pub(crate) fn time_of(&self, m: &mut impl Machine, counts: Counts) -> u64 {
+        match counts.rests() {
+            true => self.processor_time(m),
+            false => self.now(m),
+        }
+    }
+
+    fn check_alarm(&mut self, m: &mut impl Machine, which: usize, signal: u32) {
+        if let Some((at, interval)) = self.process.alarms[which] {
+            let now = self.alarm_time(m, which);
             if at <= now {
                 let missed = (now - at).checked_div(interval).map_or(0, |missed| missed + 1);
                 let next = at.saturating_add(missed.saturating_mul(interval));
-                self.process.alarm = (interval != 0).then_some((next, interval));
+                self.process.alarms[which] = (interval != 0).then_some((next, interval));
                 let info = Info {
-                    signal: number::SIGALRM,
+                    signal,
                     code: 0x80,
                     ..Info::default()
                 };
                 self.send(None, info);
             }
+        }
+    }
+
+    /// The time that an alarm of `setitimer` compares with its own.
+    pub(crate) fn alarm_time(&self, m: &mut impl Machine, which: usize) -> u64 {
+        match which {
+            0 => self.now(m),
+            _ => self.processor_time(m),
         }
     }
 
@@ -45,6 +67,9 @@ impl Kernel {
             self.process.timers[at].next = None;
             return;
         };
+        if timer.counts == Counts::Thread && slot.is_some_and(|slot| slot != self.current) {
+            return;
+        }
         let dropped = self.is_dropped(slot, signal);
         if !dropped {
             if self.waits_for(slot, signal) {
@@ -77,13 +102,14 @@ impl Kernel {
         pending.unwrap_or(&self.process.pending).set() & bit(signal) != 0
     }
 
-    /// Time of the next signal that changes anything: it does not while one waits to be taken already, nor while it is ignored.
+    /// Time of the next signal that changes anything while all threads wait: it does not while one waits to be taken already, nor while it is ignored.
     /// Such expiries must not be waited for one by one, or a sleep beside them would never end.
     pub(crate) fn next_timer_signal(&self) -> Option<u64> {
         let changes = |slot, signal: u32| !self.waits_for(slot, signal) && !self.is_dropped(slot, signal);
-        let alarm = self.process.alarm.map(|(at, _)| at);
+        let alarm = self.process.alarms[0].map(|(at, _)| at);
         let alarm = alarm.filter(|_| changes(None, number::SIGALRM));
-        let timers = self.process.timers.iter().filter_map(|timer| {
+        let passes = |timer: &&Timer| !timer.counts.rests();
+        let timers = self.process.timers.iter().filter(passes).filter_map(|timer| {
             let next = timer.next?;
             let (slot, signal) = self.target(timer)?;
             changes(slot, signal).then_some(next)
@@ -95,7 +121,7 @@ impl Kernel {
     pub(crate) fn take_signal(&mut self, m: &mut impl Machine, mut info: Info) -> Info {
         let of_timer = |timer: &Timer| timer.sent(&info);
         if let Some(at) = self.process.timers.iter().position(of_timer) {
-            let now = self.now(m);
+            let now = self.time_of(m, self.process.timers[at].counts);
             let timer = &mut self.process.timers[at];
             timer.taken(now);
             info.word |= u64::from(timer.overrun.cast_unsigned()) << 32;

@@ -29,8 +29,9 @@ pub struct Process {
     pub dispositions: Vec<Disposition>,
     /// Signals sent to the process, for any thread.
     pub pending: Pending,
-    /// `ITIMER_REAL`: monotonic time of the next SIGALRM and nanoseconds between them.
-    pub alarm: Option<(u64, u64)>,
+    /// `ITIMER_REAL`, `ITIMER_VIRTUAL` and `ITIMER_PROF`: the time of the next signal, monotonic or that the guest ran, and nanoseconds between
+    /// them.
+    pub alarms: [Option<(u64, u64)>; 3],
     /// POSIX timers, each with an id of its own.
     pub timers: Vec<Timer>,
     /// Id of the next timer, if it is free.

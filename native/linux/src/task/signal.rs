@@ -22,6 +22,8 @@ pub mod number {
     pub const SIGTTOU: u32 = 22;
     pub const SIGTSTP: u32 = 20;
     pub const SIGURG: u32 = 23;
+    pub const SIGVTALRM: u32 = 26;
+    pub const SIGPROF: u32 = 27;
     pub const SIGWINCH: u32 = 28;
 }
 

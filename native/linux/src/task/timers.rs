@@ -21,13 +21,34 @@ pub enum Notify {
     Thread(u32, i32),
 }
 
-/// A timer of `timer_create`. Times are nanoseconds of the monotonic clock.
+/// What a timer counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Counts {
+    /// Monotonic time; an absolute time set in it is realtime.
+    Realtime,
+    /// Monotonic time.
+    Monotonic,
+    /// Time that the guest ran.
+    Processor,
+    /// The same; it expires while its own thread runs, if it tells one.
+    Thread,
+}
+
+impl Counts {
+    /// Whether it stands still while all threads wait.
+    #[must_use]
+    pub fn rests(self) -> bool {
+        matches!(self, Self::Processor | Self::Thread)
+    }
+}
+
+/// A timer of `timer_create`. Times are nanoseconds of what it counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timer {
     /// Its id, from 0 to `i32::MAX`.
     pub id: i32,
-    /// Whether an absolute time set in it is realtime.
-    pub realtime: bool,
+    /// What it counts.
+    pub counts: Counts,
     /// Whom it tells.
     pub notify: Notify,
     /// `si_value` of its signals.
