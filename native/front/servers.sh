@@ -16,6 +16,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 )
 
@@ -23,6 +24,7 @@ var count int
 
 func main() {
 	http.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { count++; fmt.Fprintf(w, "hello %d", count) })
+	http.HandleFunc("/length", func(w http.ResponseWriter, r *http.Request) { n, _ := io.Copy(io.Discard, r.Body); fmt.Fprint(w, n) })
 	panic(http.ListenAndServe(":8000", nil))
 }
 EOF
@@ -280,4 +282,20 @@ try 'Erlang gen_tcp' erlc --allow-read "$work,/usr/lib/erlang" --env BINDIR="$er
   run "$erts/beam.smp" -S 2:2 -- -root /usr/lib/erlang -bindir "$erts" -progname erl -home /tmp -- -noshell -noinput -pa "$work" -s hello start
 try 'Lisp Hunchentoot' sbcl --max-boot-time 170 --allow-read "$work,/usr/lib/sbcl,/usr/share/common-lisp,$system" --env HOME=/tmp \
   run "$(command -v sbcl)" --non-interactive --no-userinit --load "$work/hello.lisp"
+
+# A body of 1 GiB goes through a machine and is kept nowhere; others are answered meanwhile.
+if [ -x "$work/hello" ]; then
+  start --ephemeral --max-body 2048 --max-stream-time 600 run "$work/hello"
+  head -c 1073741824 /dev/zero | curl -s -m 600 -X POST -T - "http://$address/length" > "$work/length" &
+  body=$! others=0 wrong=0
+  while kill -0 $body 2> /dev/null; do
+    others=$((others + 1))
+    [ "$(curl -s -m 30 "http://$address/")" = 'hello 21' ] || wrong=$((wrong + 1))
+    sleep 0.5
+  done
+  most=$(sed -n 's/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$server/status")
+  stop
+  echo "a body of 1 GiB: $(cat "$work/length") bytes, $((most / 1024)) MiB of memory at most, $others others, $wrong wrong"
+  [ "$(cat "$work/length")" = 1073741824 ] && [ "$most" -lt 262144 ] && [ "$wrong" -eq 0 ] || failed=1
+fi
 exit $failed
