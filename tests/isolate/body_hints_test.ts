@@ -91,6 +91,14 @@ const types: [declared: string, call: string, shape: string][] = [
     "const form = await ctx.get.formData()\nf(String(form.get('html')), form.getAll('tags'), form.has('x'), other.form.get('y'))",
     '{html: any, tags: any, x: any}',
   ],
+  [
+    '',
+    'for (const [a, b] of Object.entries(await ctx.get.json<Record<string, string>>())) f(a, b)',
+    '{*: text}',
+  ],
+  ['', 'for (const a of Object.values(await ctx.get.json())) f(a)', '{*: any}'],
+  ['', 'for (const a of await ctx.get.json()) f(a)', 'any[]'],
+  ['', 'const numbers = await readBody<number[]>(event) ?? []', 'number[]'],
   ['', "const mail = (await ctx.get.formData()).get('mail')", '{mail: any}'],
   [
     'type A = { type: string }',

@@ -29,6 +29,7 @@ const takenApart: [source: string, names: string[]][] = [
   ["const [w, h] = ['width', 'height'].map((name) => Number(ctx.get.query(name)))", ['width', 'height']],
   ['({ query }) => query.done === 1 && req.query.page && query.toString()', ['done', 'page']],
   ['const all = ctx.get.query()', []],
+  ['const { a, b = 1 } = getQuery(event); f(getQuery(event).times ?? 1)', ['a', 'b', 'times']],
 ]
 for (const [source, names] of takenApart) {
   Deno.test(`query parameters that are taken apart: ${source}`, () => {

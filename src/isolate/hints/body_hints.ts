@@ -59,7 +59,8 @@ export function findBodies(tokens: Tokens, facts: ReadonlyMap<string, Fact>): re
         ? findFields(tokens, index, to, read, facts) ?? findUsed(tokens, index, facts)
         : ANY
       const known = [typed, schema ?? ANY, used].find(isTelling)
-      const shape = known ?? (read === 'json' || read === 'any' ? template : undefined) ?? typed
+      const shape = known ?? (read === 'json' || read === 'any' ? template : undefined) ??
+        (typed.kind === 'any' ? used : typed)
       bodies.push({ read, shape, handler })
     }
   }
@@ -76,7 +77,7 @@ function findRead(tokens: Tokens, index: number): BodyRead | undefined {
   if (kind !== 'name' || !Object.hasOwn(READS, text)) return undefined
   // Hono's, whose function is given the body.
   if (text === 'validator' && is(tokens, index + 1, '(')) return VALIDATED[at(tokens, index + 2).text]
-  if (text === 'readBody') return is(tokens, index + 1, '(') ? 'any' : undefined
+  if (text === 'readBody') return /^[(<]$/.test(at(tokens, index + 1).text) ? 'any' : undefined
   if (!is(tokens, index - 1, '.')) return undefined
   const isEmpty = is(tokens, index + 1, '(') && is(tokens, index + 2, ')')
   // Of a chain of calls it may be anything: `$(row).text()`.
@@ -149,9 +150,10 @@ function refine(shape: Shape, facts: ReadonlyMap<string, Fact>): Shape {
 /** What becomes of a body without a type: the names that it is taken apart into, or the members that are read of it. */
 function findUsed(tokens: Tokens, index: number, facts: ReadonlyMap<string, Fact>): Shape {
   if (is(tokens, index, 'validator')) return toFactShape(facts, at(tokens, index + 5).text)
-  const { name, names, list } = findTarget(tokens, index)
+  const { name, names, list, record } = findTarget(tokens, index)
   if (names !== undefined) return toObjectShape(facts, names)
   if (list) return { kind: 'list', item: ANY }
+  if (record) return { kind: 'record', item: ANY }
   return name === undefined ? ANY : toFactShape(facts, name)
 }
 
@@ -188,6 +190,8 @@ interface Target {
   readonly name?: string
   readonly names?: readonly string[]
   readonly list?: boolean
+  /** A loop goes over its members. */
+  readonly record?: boolean
   readonly annotation?: number
 }
 
@@ -196,13 +200,16 @@ const STEPS_BACK = 40
 
 function findTarget(tokens: Tokens, index: number): Target {
   let before = index - 1
+  let record = false
   for (let steps = 0; steps < STEPS_BACK && before > 0; steps++, before--) {
     const { kind, text } = at(tokens, before)
     if (kind === 'sign' && !/^(?:[.(]|\?\.)$/.test(text)) break
     if (kind === 'name' && /^(?:of|return|const|let|var)$/.test(text)) break
     if (kind !== 'sign' && kind !== 'name') break
+    // `Object.entries(await ctx.get.json())`
+    if (text === 'Object') record = /^(?:entries|keys|values)$/.test(at(tokens, before + 2).text)
   }
-  if (is(tokens, before, 'of')) return { list: true }
+  if (is(tokens, before, 'of')) return record ? { record } : { list: true }
   if (!is(tokens, before, '=')) return {}
   const start = findDeclaration(tokens, before)
   if (start === undefined) return {}

@@ -8,7 +8,7 @@ const STEPS_BACK = 40
 
 /**
  * Each once, 16 at most: `ctx.get.query('name')`, `url.searchParams.get('name')`, `const { name } = ctx.get.query()`,
- * `['a', 'b'].map((name) => ctx.get.query(name))`, `request.query.name`.
+ * `['a', 'b'].map((name) => ctx.get.query(name))`, `request.query.name`, `getQuery(event).name`.
  */
 export function findQueryNames(tokens: Tokens): readonly string[] {
   const names = new Set<string>()
@@ -17,6 +17,12 @@ export function findQueryNames(tokens: Tokens): readonly string[] {
   }
   for (const [index, { kind, text }] of tokens.list.entries()) {
     if (kind !== 'name') continue
+    if (text === 'getQuery' && at(tokens, index + 2).kind === 'name' && is(tokens, index + 3, ')')) {
+      const isMember = is(tokens, index + 4, '.') && at(tokens, index + 5).kind === 'name'
+      if (isMember) add(at(tokens, index + 5).text)
+      else takenApart(tokens, index).forEach(add)
+      continue
+    }
     const open = openOf(tokens, index, text)
     if (open === undefined) {
       if (text === 'query' && is(tokens, index + 1, '.') && at(tokens, index + 2).kind === 'name') {
