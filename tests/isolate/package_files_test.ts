@@ -7,8 +7,7 @@ import { ask, toRoutes, withGuest, withRoutes } from './guest_process.ts'
 
 const FONTS = {
   'node_modules/fonts/package.json': `{ "name": "fonts", "version": "1.0.0", "main": "lib/index.js" }`,
-  'node_modules/fonts/lib/index.js':
-    `exports.big = require('node:fs').readFileSync(__dirname + '/../data/big.flf')`,
+  'node_modules/fonts/lib/index.js': `exports.big = __dirname + '/../data/big.flf'`,
   'node_modules/fonts/lib/other.js': '',
   'node_modules/fonts/lib/types.d.ts': '',
   'node_modules/fonts/data/big.flf': 'big',
@@ -16,6 +15,10 @@ const FONTS = {
   'node_modules/fonts/test/data.bin': 'of its tests',
   'node_modules/fonts/node_modules/inner/data.bin': 'of another package',
   'node_modules/fonts/README.md': 'words',
+  'node_modules/texts/package.json': `{ "name": "texts", "version": "1.0.0" }`,
+  'node_modules/texts/index.js':
+    `exports.own = () => require('node:fs').readFileSync(__dirname + '/other.js', 'utf8')`,
+  'node_modules/texts/other.js': '',
   'node_modules/plain/package.json': `{ "name": "plain", "version": "1.0.0" }`,
   'node_modules/plain/index.js': `exports.one = 1`,
   'node_modules/plain/data.bin': 'of a package that asks for none',
@@ -23,20 +26,29 @@ const FONTS = {
 const PLAN_ROUTE = `
   import fonts from './node_modules/fonts/lib/index.js'
   import plain from './node_modules/plain/index.js'
+  import texts from './node_modules/texts/index.js'
   export const isolated = true
-  export const GET = () => new Response(fonts.big + plain.one)`
+  export const GET = () => new Response(fonts.big + plain.one + texts.own())`
 
-Deno.test('a program has the files of the packages that ask where they lie, without code and links', async () => {
+Deno.test('a program has the files of the packages that ask where they lie, without links, and with code for those that read files', async () => {
   await withRoutes({ 'a.ts': PLAN_ROUTE, 'secret.txt': 'secret', ...FONTS }, async (folder) => {
     await Deno.symlink(`${folder}/secret.txt`, `${folder}/node_modules/fonts/data/link.txt`)
     const { programs: [program], failures } = await planPrograms(toRoutes(folder, { 'a.ts': PLAN_ROUTE }))
     assertEquals(failures, [])
     const real = await Deno.realPath(folder)
-    const there = { 'data/big.flf': 3, 'data/deep/er/x.wasm': 4, 'package.json': 63 }
+    const there = {
+      'fonts/data/big.flf': 3,
+      'fonts/data/deep/er/x.wasm': 4,
+      'fonts/package.json': 63,
+      // It reads files by itself, so it may read these.
+      'texts/index.js': 84,
+      'texts/other.js': 0,
+      'texts/package.json': 39,
+    }
     assertEquals(
       program!.bundle.data,
       Object.entries(there).map(([name, bytes]) => {
-        const guest = `/node_modules/fonts/${name}`
+        const guest = `/node_modules/${name}`
         return { guest, host: real + guest, bytes }
       }),
     )
@@ -54,7 +66,9 @@ Deno.test('a package with more files than a program may have has none of them', 
   const files = { ...FONTS, ...many, 'node_modules/many/package.json': '{}' }
   await withRoutes(files, async (folder) => {
     const real = await Deno.realPath(folder)
-    const modules = ['many/index.js', 'fonts/lib/index.js'].map((path) => `${real}/node_modules/${path}`)
+    const modules = ['many/index.js', 'fonts/lib/index.js'].map((path) =>
+      [`${real}/node_modules/${path}`, false] as const
+    )
     const found = await findPackageFiles(modules, real)
     assertEquals(found.map(({ guest }) => guest.split('/')[2]), ['fonts', 'fonts', 'fonts'])
   })

@@ -57,13 +57,13 @@ export async function makeProgram(input: BundleInput): Promise<Bundle> {
     runtime: input.runtime,
     containment,
     options,
-    located: new Set<string>(),
+    located: new Map<string, boolean>(),
     untaken: new UntakenCode(),
   }
   const bundle = await build(input.runtime, toEntry(input), modules, input.files)
   if (input.runtime === 'core') return bundle
   const inputs = new Set(bundle.inputs)
-  const located = [...modules.located].filter((path) => inputs.has(path))
+  const located = [...modules.located].filter(([path]) => inputs.has(path))
   return { ...bundle, data: await findPackageFiles(located, containment.project) }
 }
 
@@ -105,7 +105,7 @@ export default module.default
   const bundle = await build(
     runtime,
     entry,
-    { runtime, containment, options, located: new Set(), untaken: new UntakenCode() },
+    { runtime, containment, options, located: new Map(), untaken: new UntakenCode() },
     [file],
     {
       text,

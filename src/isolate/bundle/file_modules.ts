@@ -26,6 +26,8 @@ const SOURCE_LOADERS: Readonly<Record<string, string>> = {
   '.css': 'css',
 }
 
+/** What a module says that reads files by itself. */
+const READS = /\breadFile/
 const DECORATOR = /^\s*@[\w$(]/m
 
 /** What the files of a program have in common. */
@@ -33,8 +35,8 @@ export interface FileModules {
   readonly runtime: IsolateRuntime
   readonly containment: Containment
   readonly options: CompilerOptions
-  /** Gets the real paths of modules that ask where they lie. */
-  readonly located: Set<string>
+  /** Gets the real paths of modules that ask where they lie, and whether they read files. */
+  readonly located: Map<string, boolean>
   readonly untaken: UntakenCode
 }
 
@@ -91,7 +93,7 @@ async function loadFile(
     guestPath: (path) => toGuestPath(path, containment.project),
     compile: toCompilation(options),
   })
-  if (scoped !== null) located.add(Deno.realPathSync(path))
+  if (scoped !== null) located.set(Deno.realPathSync(path), READS.test(read))
   const contents = untaken.withoutCalls(path, scoped ?? text)
   return contents === read ? undefined : { contents, loader: scoped === null ? loader : 'js', resolveDir }
 }

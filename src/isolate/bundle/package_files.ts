@@ -25,48 +25,68 @@ const MOST_FILES = 2000
 const MOST_BYTES = 128 << 20
 /** Folders in one another. */
 const DEPTH = 8
-/** Code, which the bundle holds already or which no program reads, native code, and words for people. */
+/** Code, which the bundle holds already: only some packages read it as text (uglify-js, typescript). */
+const CODE = /\.[cm]?[jt]sx?$/i
+/** Native code, and words for people. */
 const LEFT_OUT =
-  /\.(?:[cm]?[jt]sx?|map|md|markdown|node|flow|tsbuildinfo|html?|gyp|gypi|sh|exe|dll|so|dylib)$|^(?:licen[sc]e|readme|changelog)/i
+  /\.(?:map|md|markdown|node|flow|tsbuildinfo|html?|gyp|gypi|sh|exe|dll|so|dylib)$|^(?:licen[sc]e|readme|changelog)/i
 /** Folders that hold no files of a package at work. */
 const OTHER_FOLDERS = /^(?:\..*|node_modules|__?tests?__?|tests?|specs?|examples?|benchmarks?)$/
 
 /** The folder of the package that a real path lies in: in Deno's cache, or in a `node_modules`. */
 const PACKAGE = /^(?:.*\/node_modules\/(?:@[^/]+\/)?[^/]+|.*\/npm\/[^/]+\/(?:@[^/]+\/)?[^/]+\/[^/]+)(?=\/)/
 
-/** The files of the packages that `modules` (real paths) lie in, by their paths in the guest. `project` is a real path. */
-export async function findPackageFiles(modules: Iterable<string>, project: string): Promise<PackageFile[]> {
-  const folders = new Set<string>()
-  for (const path of modules) {
+/**
+ * The files of the packages that modules lie in, by their paths in the guest: `modules` are real paths, and say whether the module reads
+ * files, so that its package's code is among them. `project` is a real path.
+ */
+export async function findPackageFiles(
+  modules: Iterable<readonly [path: string, reads: boolean]>,
+  project: string,
+): Promise<PackageFile[]> {
+  const folders = new Map<string, boolean>()
+  for (const [path, reads] of modules) {
     const folder = PACKAGE.exec(path)?.[0]
-    if (folder !== undefined) folders.add(folder)
+    if (folder !== undefined) folders.set(folder, reads || folders.get(folder) === true)
   }
   const found: PackageFile[] = []
   let bytes = 0
-  for (const folder of [...folders].sort()) {
-    const guest = await toGuestPath(`${folder}/package.json`, project)
-    if (!guest.startsWith(`${PACKAGES_PATH}/`)) continue
-    const files = listFiles(folder, guest.slice(0, -'/package.json'.length), MOST_FILES - found.length)
-    const own = files?.reduce((sum, { bytes }) => sum + bytes, 0) ?? 0
-    if (files === null || bytes + own > MOST_BYTES) continue
-    bytes += own
-    found.push(...files)
+  for (const [folder, reads] of [...folders].sort()) {
+    const inside = await toGuestPath(`${folder}/package.json`, project)
+    if (!inside.startsWith(`${PACKAGES_PATH}/`)) continue
+    const guest = inside.slice(0, -'/package.json'.length)
+    for (const leftOut of reads ? [[LEFT_OUT], [LEFT_OUT, CODE]] : [[LEFT_OUT, CODE]]) {
+      const files = listFiles(folder, guest, leftOut, MOST_FILES - found.length)
+      const own = files?.reduce((sum, { bytes }) => sum + bytes, 0) ?? 0
+      if (files === null || bytes + own > MOST_BYTES) continue
+      bytes += own
+      found.push(...files)
+      break
+    }
   }
   return found
 }
 
 /** Null where there are more than `most`. Links lead nowhere. */
-function listFiles(folder: string, guest: string, most: number, depth = 0): PackageFile[] | null {
+function listFiles(
+  folder: string,
+  guest: string,
+  leftOut: readonly RegExp[],
+  most: number,
+  depth = 0,
+): PackageFile[] | null {
   const files: PackageFile[] = []
   const entries = [...Deno.readDirSync(folder)].sort((a, b) => a.name < b.name ? -1 : 1)
   for (const { name, isFile, isDirectory } of entries) {
     const [host, inside] = [join(folder, name), `${guest}/${name}`]
     if (isDirectory && depth < DEPTH && !OTHER_FOLDERS.test(name)) {
-      const below = listFiles(host, inside, most - files.length, depth + 1)
+      const below = listFiles(host, inside, leftOut, most - files.length, depth + 1)
       if (below === null) return null
       files.push(...below)
     }
-    if (isFile && !LEFT_OUT.test(name)) files.push({ guest: inside, host, bytes: Deno.statSync(host).size })
+    if (isFile && !leftOut.some((pattern) => pattern.test(name))) {
+      files.push({ guest: inside, host, bytes: Deno.statSync(host).size })
+    }
     if (files.length > most) return null
   }
   return files
