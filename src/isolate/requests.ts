@@ -11,10 +11,12 @@ import { emitEvent, trackSocket } from '../context/internals.ts'
 import type { RequestState } from '../context/state.ts'
 import type { Awaitable } from '../context/types.ts'
 import { isOriginAllowed } from '../context/websocket_handshake.ts'
+import { clientLeft } from '../errors/client_left.ts'
 import { HttpError } from '../errors/http_error.ts'
 import { toPrintable } from '../errors/printable.ts'
 import type { Conversation } from '../reach/calls/conversation.ts'
 import { type AnswerStream, StreamError } from '../reach/streams/answer_stream.ts'
+import { onLeave } from '../reach/streams/client.ts'
 import { StreamLimitError } from '../reach/streams/limits.ts'
 import { type RequestBody, RequestChannel, type RequestStream } from '../reach/streams/request_channel.ts'
 import { UpgradeError, upgradeRequest } from '../reach/streams/upgrade.ts'
@@ -96,10 +98,9 @@ function ask(
   let channel: RequestChannel | null = null
   let answer: PromiseWithResolvers<Response> | null = null
   let refusals: Refusals | null = null
-  let signal: AbortSignal | null = null
-  const leave = () => channel!.leave()
+  let hasLeft = false
   const open = () => {
-    channel = new RequestChannel({
+    return channel = new RequestChannel({
       conversation: conversation ?? null,
       limits: handler.program.plan.options.limits,
       body,
@@ -109,16 +110,18 @@ function ask(
         beginStream(handler, ctx, head, stream, (found) => void (refusals = found), answer!),
       upgrade: (protocol) => beginSocket(handler, ctx, protocol, answer!),
     })
-    signal = ctx.request.signal
-    if (signal.aborted) leave()
-    else signal.addEventListener('abort', leave)
-    return channel
   }
+  const slow = (callOff: () => void) =>
+    onLeave(ctx.request, () => {
+      if (channel !== null) return channel.leave()
+      hasLeft = true
+      callOff()
+    })
   const completion = submit(
     isolation,
     handler,
     frame,
-    conversation === undefined ? { lateChannel: open } : { channel: open() },
+    conversation === undefined ? { lateChannel: open, slow } : { channel: open(), slow },
   )
   // Nobody may have asked for it.
   if (body !== undefined) Promise.resolve(completion).catch(() => {}).then(() => body.source.cancel())
@@ -126,9 +129,9 @@ function ask(
   answer = Promise.withResolvers()
   const { promise, resolve, reject } = answer
   completion.then((done) => {
-    signal?.removeEventListener('abort', leave)
     const stream = channel?.stream ?? null
-    const failure = stream?.failure ?? channel?.failure
+    const failure = stream?.failure ?? channel?.failure ??
+      (hasLeft && done.outcome === 'called-off' ? clientLeft() : undefined)
     if (stream === null && failure === undefined) return resolve(take(isolation, handler, ctx, done))
     const { hooks } = isolation.options
     report(hooks, handler, done)
@@ -372,7 +375,7 @@ async function tellEnding(
 }
 
 /** The host's side of what a handler says: there from the beginning, or made when it says something. */
-type Talk = Pick<SubmitOptions, 'channel' | 'lateChannel'>
+type Talk = Pick<SubmitOptions, 'channel' | 'lateChannel' | 'slow'>
 
 function submit(
   isolation: Isolation,
@@ -391,6 +394,8 @@ function submit(
       keep: !ephemeral,
       flow: handler.index,
       ...(talks ? talk : {}),
+      // What it keeps is the other requests' too.
+      ...(ephemeral ? {} : { slow: undefined }),
     })
     return completion instanceof Promise ? completion.catch(refused) : completion
   } catch (error) {

@@ -1,6 +1,7 @@
 /** The answer to a request of a program: whole behind its run, or from the head on, while the body comes piece by piece. */
 import type { BodySource } from '../context/body_source.ts'
 import type { Conversation } from '../reach/calls/conversation.ts'
+import { onLeave } from '../reach/streams/client.ts'
 import { RequestChannel, type RequestStream } from '../reach/streams/request_channel.ts'
 import { upgradeRequest } from '../reach/streams/upgrade.ts'
 import { takeBroken, takeHead, takeResponse } from './answer.ts'
@@ -18,6 +19,8 @@ export class FetchAnswer {
   readonly #answer = Promise.withResolvers<Response>()
   #channel: RequestChannel | null = null
   #bodyFailure: unknown
+  /** Ended because nobody waits for the answer. */
+  #wasLeft = false
 
   /**
    * `rest`: where more of the request's body comes from; `toStack` makes stacks of its program ready for people; `sockets` has its
@@ -61,7 +64,12 @@ export class FetchAnswer {
         },
         begin: (head, { body }) => this.#answer.resolve(takeHead(head, body)),
       })
-    return conversation === undefined ? { lateChannel: open } : { channel: open() }
+    const slow = (callOff: () => void) =>
+      onLeave(this.#request, () => {
+        this.#channel === null ? callOff() : this.#channel.leave()
+        this.#wasLeft = true
+      })
+    return conversation === undefined ? { lateChannel: open, slow } : { channel: open(), slow }
   }
 
   /** The response, or what `run` rejects with. Its stream ends with the run. `whole` sees one that is none before it is given. */
@@ -87,6 +95,7 @@ export class FetchAnswer {
       const { stream } = this
       const failure = this.#channel?.failure
       if (stream === null) {
+        if (this.#wasLeft && completion.outcome === 'called-off') return reject(this.#request.signal.reason)
         if (failure !== undefined) return reject(takeBroken(limits, completion, remains, failure, toStack))
         const response = takeResponse(limits, completion, remains, toStack)
         whole(response, done)

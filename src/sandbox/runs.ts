@@ -12,7 +12,7 @@ import type { Running, SandboxMachines } from './machines.ts'
 import type { SandboxEvents } from './events.ts'
 
 /** The host's side of what a program says; without one it may say nothing. */
-export type Talk = Pick<SubmitOptions, 'channel' | 'lateChannel'>
+export type Talk = Pick<SubmitOptions, 'channel' | 'lateChannel' | 'slow'>
 
 /** A run that is to be. */
 export interface Run {
@@ -56,6 +56,8 @@ export async function perform(
       weight,
       ...talk,
       keep: keep ?? false,
+      // What it keeps is the other runs' too.
+      ...(keep ? { slow: undefined } : {}),
     })
   } catch (error) {
     if (error instanceof QueueFullError) {

@@ -24,10 +24,17 @@ export async function toTenantRequest(ctx: RequestState): Promise<Request> {
   if (request.body === null && ctx.body === null && !marked) return request
   const headers = new Headers(request.headers)
   for (const name of dropped) headers.delete(name)
-  if (request.body === null && ctx.body === null) return new Request(request.url, { method, headers })
+  if (request.body === null && ctx.body === null) {
+    return withSignal(new Request(request.url, { method, headers }), request)
+  }
   const streams = ctx.body === null && !isWhole(headers)
   const body = streams ? toStream(ctx, request.body!) : await readBytes(ctx)
-  return new Request(request.url, { method, headers, body })
+  return withSignal(new Request(request.url, { method, headers, body }), request)
+}
+
+/** Gives a copy the signal of its request when that is asked for: it costs more than the copy. */
+function withSignal(copy: Request, request: Request): Request {
+  return Object.defineProperty(copy, 'signal', { get: () => request.signal })
 }
 
 function toStream(

@@ -8,6 +8,7 @@
  */
 import type { RequestState } from '../context/state.ts'
 import type { Awaitable } from '../context/types.ts'
+import { clientLeft } from '../errors/client_left.ts'
 import { renderFailure } from '../errors/render.ts'
 import type { SandboxCode } from '../sandbox/code.ts'
 import type { RunReport, SandboxWorker } from '../sandbox/worker.ts'
@@ -170,7 +171,9 @@ export class Tenant {
       const response = await this.#ask(this.#workerOf(program), ctx, request, {})
       return this.#admit(ctx, response)
     } catch (error) {
-      return await this.#fail(ctx, error, entered)
+      if (!entered || error !== ctx.request.signal.reason) return await this.#fail(ctx, error, entered)
+      const left = ctx.error = clientLeft()
+      return await renderFailure(ctx.request.headers, left, left.status, null)
     } finally {
       if (entered) this.#allowance.leave()
     }

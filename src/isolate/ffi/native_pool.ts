@@ -16,6 +16,7 @@ import {
   WEIGHT_SHIFT,
 } from './layout.ts'
 import type { NativeLibrary } from './library.ts'
+import { checkCount } from './count.ts'
 import { type BusyPoll, createBusyPoll, noteAnswer, noteLate, shouldBusyPoll } from './busy_poll.ts'
 import type { Completion, Denial, SubmitOptions } from '../machines/completion.ts'
 import type { HostChannel, HostMessage } from '../machines/host_channel.ts'
@@ -25,8 +26,9 @@ import { IDLE_MS, lookForIdle } from './idle_machines.ts'
 import { PendingResets } from './pending_resets.ts'
 import type { PoolStatistics } from './pool_statistics.ts'
 import type { NativeSymbols } from './symbols.ts'
-import { endTalk, hear, type Talk } from './talk.ts'
-import { encodeMessage, readMessage } from '../wire/message_frame.ts'
+import { SlowRequests, type Watched } from './slow_requests.ts'
+import { endTalk, hearAll, type Talk } from './talk.ts'
+import { encodeMessage } from '../wire/message_frame.ts'
 
 /** Sizes of a pool. */
 export interface PoolOptions {
@@ -42,7 +44,7 @@ export interface PoolOptions {
   readonly key?: string
 }
 
-interface Pending {
+interface Pending extends Watched {
   readonly program: NativeProgram
   readonly resolve: (completion: Completion) => void
   readonly reject: (error: Error) => void
@@ -106,6 +108,7 @@ export class NativePool {
   readonly #busyPoll: BusyPoll
   readonly #resets: PendingResets
   readonly #endLooks: () => void
+  readonly #slow = new SlowRequests(this.#pending, (ticket) => this.#callOff(ticket))
   #outstanding = 0
   #drain: Promise<void> | null = null
   #closing: Promise<void> | null = null
@@ -191,7 +194,8 @@ export class NativePool {
   submit(
     program: NativeProgram,
     frame: Uint8Array<ArrayBuffer>,
-    { timeoutMs, keep = false, flow = 0, weight = 1, check = false, channel, lateChannel }: SubmitOptions,
+    { timeoutMs, keep = false, flow = 0, weight = 1, check = false, channel, lateChannel, slow }:
+      SubmitOptions,
   ): Awaitable<Completion> {
     this.#checkOpen()
     const timeoutUs = Math.ceil(timeoutMs * 1000)
@@ -202,7 +206,7 @@ export class NativePool {
     const flags = (keep ? KEEP : 0) + (check ? CHECK : 0) + late + (weight - 1) * 2 ** WEIGHT_SHIFT +
       flow * 2 ** FLOW_SHIFT
     const { handle } = program
-    if (channel !== undefined) return this.#open(program, frame, timeoutUs, flags, channel)
+    if (channel !== undefined) return this.#open(program, frame, timeoutUs, flags, channel, slow)
     // A wait that has not come back yet fills the records.
     const polls = shouldBusyPoll(this.#busyPoll, this.#outstanding === 0) && this.#drain === null
     const ticket = polls
@@ -224,7 +228,7 @@ export class NativePool {
       if (this.#signed[TICKET] !== NO_TICKET) return this.#takeNow(ticket)
       noteLate(this.#busyPoll)
     }
-    const promise = this.#expect(program, ticket, null, lateChannel ?? null)
+    const promise = this.#expect(program, ticket, lateChannel ?? null, slow)
     this.#drain ??= this.#takeAll()
     return promise
   }
@@ -236,11 +240,12 @@ export class NativePool {
     timeoutUs: number,
     flags: number,
     channel: HostChannel,
+    slow: Watched['slow'],
   ): Promise<Completion> {
     const ticket = this.#library.check(
       this.#symbols.mayfly_open(this.#handle, program.handle, frame, frame.length, timeoutUs, flags),
     )
-    const promise = this.#expect(program, ticket, null, null)
+    const promise = this.#expect(program, ticket, null, slow)
     this.#pending[ticket & SLOT_MASK]!.talk = this.#begin(ticket, channel)
     this.#drain ??= this.#takeAll()
     return promise
@@ -248,9 +253,9 @@ export class NativePool {
 
   /** Begins to listen for a channel. */
   #begin(ticket: number, channel: HostChannel): Talk {
-    const { mayfly_call_off, mayfly_extend } = this.#symbols
+    const { mayfly_extend } = this.#symbols
     const { signal } = channel
-    const callOff = () => void this.#library.check(mayfly_call_off(this.#handle, ticket))
+    const callOff = () => this.#callOff(ticket)
     const talk: Talk = {
       channel,
       say: (message) => this.#say(ticket, talk, message),
@@ -264,6 +269,10 @@ export class NativePool {
     if (signal?.aborted) callOff()
     else signal?.addEventListener('abort', callOff)
     return talk
+  }
+
+  #callOff(ticket: number): void {
+    this.#library.check(this.#symbols.mayfly_call_off(this.#handle, ticket))
   }
 
   #say(ticket: number, talk: Talk, message: HostMessage): boolean {
@@ -287,16 +296,7 @@ export class NativePool {
         this.#symbols.mayfly_hear(this.#handle, ticket, room, HEARD_BYTES),
       )
       if (count === 0) return
-      // A copy: the room belongs to the next.
-      const bytes = room.slice(0, count)
-      for (let start = 0; start < count;) {
-        const read = readMessage(bytes, start)
-        if (read === null) throw new NativeError('panic', `Cannot hear ticket ${ticket}: half a message`)
-        start = read.end
-        if (!hear(talk, read.message)) {
-          this.#library.check(this.#symbols.mayfly_call_off(this.#handle, ticket))
-        }
-      }
+      if (!hearAll(talk, room.slice(0, count))) this.#callOff(ticket)
     }
   }
 
@@ -331,6 +331,7 @@ export class NativePool {
   async #close(): Promise<void> {
     this.#symbols.mayfly_pool_stop(this.#handle)
     await this.#drain
+    this.#slow.end()
     await this.#takeLastResets()
     const status = await this.#symbols.mayfly_pool_free(this.#handle)
     if (status < 0) throw toNativeError(status, 'Cannot close the pool: see the standard error')
@@ -357,13 +358,24 @@ export class NativePool {
   #expect(
     program: NativeProgram,
     ticket: number,
-    talk: Talk | null,
     late: (() => HostChannel) | null,
+    slow: Watched['slow'],
   ): Promise<Completion> {
     const { promise, resolve, reject } = Promise.withResolvers<Completion>()
-    this.#pending[ticket & SLOT_MASK] = { program, resolve, reject, talk, late }
+    this.#pending[ticket & SLOT_MASK] = {
+      program,
+      ticket,
+      resolve,
+      reject,
+      talk: null,
+      late,
+      slow,
+      seen: false,
+      over: null,
+    }
     program.begin()
     this.#outstanding++
+    if (slow !== undefined) this.#slow.watch()
     return promise
   }
 
@@ -397,6 +409,7 @@ export class NativePool {
     this.#pending[slot] = undefined
     this.#outstanding--
     pending.program.end()
+    pending.over?.()
     if (talk !== null && endTalk(talk)) return pending.reject(talk.failure!.error as Error)
     pending.resolve(completion)
   }
@@ -474,6 +487,7 @@ export class NativePool {
     for (const pending of this.#pending.splice(0)) {
       if (pending === undefined) continue
       pending.program.end()
+      pending.over?.()
       if (pending.talk !== null) endTalk(pending.talk)
       pending.reject(error)
     }
@@ -483,11 +497,4 @@ export class NativePool {
 
 function decodeText(bytes: Uint8Array): string {
   return bytes.length === 0 ? '' : decoder.decode(bytes)
-}
-
-function checkCount(value: number): number {
-  if (Number.isSafeInteger(value) && value >= 1 && value <= 0xffffffff) return value
-  throw new RangeError(
-    `Cannot start a pool: ${value} workers, places or MiB, want a positive integer`,
-  )
 }

@@ -1,5 +1,7 @@
 /** A channel of a request that is under way. */
-import type { Extend, HostChannel, HostMessage, Say } from '../machines/host_channel.ts'
+import type { Extend, HostChannel, Say } from '../machines/host_channel.ts'
+import { readMessage } from '../wire/message_frame.ts'
+import { NativeError } from './errors.ts'
 
 export interface Talk {
   readonly channel: HostChannel
@@ -11,11 +13,16 @@ export interface Talk {
   readonly release: () => void
 }
 
-/** Gives a message to the channel; false once it has thrown: the request is to end. */
-export function hear(talk: Talk, message: HostMessage): boolean {
+/** Gives whole messages to the channel; false once it has thrown: the request is to end. */
+export function hearAll(talk: Talk, messages: Uint8Array<ArrayBuffer>): boolean {
   if (talk.failure !== null) return true
   try {
-    talk.channel.hear(message, talk.say, talk.extend)
+    for (let start = 0; start < messages.length;) {
+      const read = readMessage(messages, start)
+      if (read === null) throw new NativeError('panic', 'Cannot hear a request: half a message')
+      start = read.end
+      talk.channel.hear(read.message, talk.say, talk.extend)
+    }
   } catch (error) {
     talk.failure = { error }
   }

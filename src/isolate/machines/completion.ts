@@ -93,6 +93,11 @@ export interface SubmitOptions {
   readonly channel?: HostChannel | undefined
   /** In place of a channel: makes it when the program says something first. Until then the request counts as one without. */
   readonly lateChannel?: (() => HostChannel) | undefined
+  /**
+   * Told of a request that takes long, tens of milliseconds, of one that may say something: `callOff` ends it soon, as `called-off`.
+   * What it gives is called when the request has ended.
+   */
+  readonly slow?: ((callOff: () => void) => () => void) | undefined
   /** Compare the machine with its snapshot afterwards, byte for byte; a difference is the outcome `failed`. Slow. */
   readonly check?: boolean
 }

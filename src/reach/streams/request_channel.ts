@@ -1,5 +1,5 @@
 /** The host's side of one request: what its program asks, and the stream that it answers with. */
-import { HttpError } from '../../errors/http_error.ts'
+import { clientLeft } from '../../errors/client_left.ts'
 import type { Conversation } from '../calls/conversation.ts'
 import type { Message } from '../calls/protocol.ts'
 import { AnswerStream, StreamError } from './answer_stream.ts'
@@ -84,7 +84,7 @@ export class RequestChannel {
    */
   leave(): void {
     if (this.#stream !== null || this.#options.body !== undefined) return
-    this.#failure ??= new HttpError(400, 'The client has gone')
+    this.#failure ??= clientLeft()
     this.#off.abort()
   }
 
