@@ -17,7 +17,6 @@ import { hexDigest } from '../../context/hex_digest.ts'
 import { Bases, type HeldBase } from './base.ts'
 import { Background } from './background.ts'
 import { bootCold, bootWarm } from './boot.ts'
-import { findBroken, withoutFailing } from './broken_warmup.ts'
 import { openCore } from './core_files.ts'
 import { lookForIdle } from '../ffi/idle_machines.ts'
 import { ClosedError, QueueFullError } from '../machines/errors.ts'
@@ -27,7 +26,7 @@ import type { NativeProgram } from '../ffi/native_program.ts'
 import { digestKey } from '../ffi/share_key.ts'
 import { explainLoad } from './load_failure.ts'
 import type { BootedProgram, MachinesOptions, Readiness } from '../machines/machines.ts'
-import { nameHandler, type Program } from '../plan/program.ts'
+import type { Program } from '../plan/program.ts'
 import type { SnapshotCache } from './snapshot_cache.ts'
 import { decodeNotes, encodeNotes, failsToLoad, type SnapshotNotes, snapshotParts } from './snapshot_notes.ts'
 import { createSeed } from '../wire/request_frame.ts'
@@ -196,54 +195,17 @@ export class Snapshots {
     seed: string,
     signal: AbortSignal = this.#closing.signal,
   ): Promise<Taken> {
-    let { warmup } = plan
-    for (;;) {
-      const now = { ...plan, warmup }
-      const { native, whole, ...how } = await bootWarm(
-        this.#library,
-        base.native,
-        now,
-        seed,
-        signal,
-        this.#key,
-      )
-      const broken = await this.#findBroken(base, now, native, seed)
-      if (broken.size > 0) {
-        warmup = withoutFailing(warmup, broken)
-        const names = [...broken.keys()].map((handler) => nameHandler(plan, handler)).join(' and ')
-        console.error(
-          `mayfly: the warm-up of ${names} broke it: it answers with errors after it, and not before. It starts without ` +
-            'the requests that fail, or without any warm-up; want requests like the real ones as its warmup',
-        )
-        this.#let(native)
-        continue
-      }
-      const { bootMs, settled, trials } = how
-      const loadMs = native.report.bootUs / 1000
-      const isWhole = whole && warmup === plan.warmup
-      return { native, seed, whole: isWhole, how: { warm: true, bootMs, loadMs, settled, trials } }
-    }
-  }
-
-  /** The handlers that their warm-up broke. A program that keeps its state may answer otherwise each time. */
-  async #findBroken(
-    base: HeldBase,
-    plan: Program,
-    warm: NativeProgram,
-    seed: string,
-  ): ReturnType<typeof findBroken> {
-    if (!plan.options.ephemeral) return new Map()
-    let cold: NativeProgram | null = null
-    try {
-      return await findBroken(this.#pool, plan, warm, async () => {
-        return cold = await bootCold(this.#library, base.native, plan, seed, this.#key)
-      })
-    } catch {
-      // The pool is full, or ends: nobody knows.
-      return new Map()
-    } finally {
-      if (cold !== null) this.#let(cold)
-    }
+    const { native, whole, ...how } = await bootWarm(
+      this.#library,
+      base.native,
+      plan,
+      seed,
+      signal,
+      this.#key,
+    )
+    const { bootMs, settled, trials } = how
+    const loadMs = native.report.bootUs / 1000
+    return { native, seed, whole, how: { warm: true, bootMs, loadMs, settled, trials } }
   }
 
   /** Goes on with a program from its file; null where there is none that is of use. */
