@@ -1,5 +1,6 @@
 import { assert, assertEquals } from '@std/assert'
 import type { LifecycleEvent } from '@mayfly/mayfly'
+import { until } from '../until.ts'
 import { type Case, checkResponse, testCases, testSite } from './cases.ts'
 import { connect, exchange, toChunked, toRequest } from './raw_client.ts'
 import { defineSite } from './site.ts'
@@ -265,9 +266,7 @@ testSite(
       await new Promise((resolve) => setTimeout(resolve, 30))
       connection.close()
     }
-    for (let waited = 0; errors.length < before + 2 && waited < 3000; waited += 20) {
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
+    await until('the errors of two clients', () => errors.length >= before + 2)
     const messages = errors.slice(before).map(String)
     assert(messages.every((message) => message.includes('broke off')), messages.join())
     assertEquals(messages.length, 2)

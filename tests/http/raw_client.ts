@@ -20,7 +20,7 @@ const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
 /** Milliseconds that any one read may take before the test fails. */
-const PATIENCE_MS = 5000
+const PATIENCE_MS = 60_000
 
 /** One connection. Close it with `using`. */
 export class RawConnection {

@@ -24,7 +24,7 @@ for (const runtime of RUNTIMES) {
           else controller.close()
         },
       })
-      const response = await fetch(`${server.origin}/do?what=text`, { method: 'POST', body })
+      const response = await fetch(`${server.origin}/patient?what=text`, { method: 'POST', body })
       return `${response.status} ${await response.text()}`
     }
     const uploads = () => Promise.all(Array.from({ length: CLIENTS }, upload))
@@ -34,7 +34,7 @@ for (const runtime of RUNTIMES) {
       const { writable } = connection
       const writer = writable.getWriter()
       const write = (text: string) => writer.write(new TextEncoder().encode(text))
-      await write('POST /do?what=text HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n')
+      await write('POST /patient?what=text HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n')
       for (let chunk = 0; chunk < chunks; chunk++) {
         await write(`${CHUNK.length.toString(16)}\r\n${CHUNK}\r\n`)
       }

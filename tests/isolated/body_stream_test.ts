@@ -44,29 +44,31 @@ function suite({ test, site, runtime }: Suite): void {
     const response = await post(what, body, headers, route)
     return [response.status, response.status === 200 ? await response.text() : response.statusText]
   }
+  /** As `answer`, by the route whose limits no busy host meets. */
+  const calmly = (what: string, body: BodyInit) => answer(what, body, {}, 'patient')
 
   test('a body that is larger than the memory of its machine comes through', async () => {
-    assertEquals(await answer('sum', chunks(900).body), [200, sumOf(900)])
-    assertEquals(await answer('sum', chunks(3).body), [200, sumOf(3)])
+    assertEquals(await calmly('sum', chunks(900).body), [200, sumOf(900)])
+    assertEquals(await calmly('sum', chunks(3).body), [200, sumOf(3)])
   })
 
   test('every way to read a body reads one that comes in pieces', async () => {
     const text = 'x'.repeat(300_000)
-    assertEquals(await answer('text', text), [200, '300000'])
-    assertEquals(await answer('bytes', text), [200, '300000'])
-    assertEquals(await answer('clone', text), [200, 'true true 300000'])
-    assertEquals(await answer('again', text), [200, '300000 300000'])
+    assertEquals(await calmly('text', text), [200, '300000'])
+    assertEquals(await calmly('bytes', text), [200, '300000'])
+    assertEquals(await calmly('clone', text), [200, 'true true 300000'])
+    assertEquals(await calmly('again', text), [200, '300000 300000'])
     const json = JSON.stringify(Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`key ${i}`, i])))
-    assertEquals(await answer('json', json), [200, '20000'])
-    assertEquals(await answer('text', chunks(5, 3).body), [200, String(5 * CHUNK)])
-    assertEquals(await answer('echo', text), [200, text])
+    assertEquals(await calmly('json', json), [200, '20000'])
+    assertEquals(await calmly('text', chunks(5, 3).body), [200, String(5 * CHUNK)])
+    assertEquals(await calmly('echo', text), [200, text])
   })
 
   if (runtime === 'deno') {
     test('a reader brings its own buffer, whether the body comes whole or in pieces', async () => {
-      assertEquals(await answer('byob', 'x'.repeat(300_000)), [200, `300000 ${300_000 * 120 % 65_521} 1000`])
-      assertEquals(await answer('byob', 'x'.repeat(1500)), [200, `1500 ${1500 * 120 % 65_521} 1000`])
-      assertEquals(await answer('byob', chunks(3, 20, 5).body), [200, '15 15 1000'])
+      assertEquals(await calmly('byob', 'x'.repeat(300_000)), [200, `300000 ${300_000 * 120 % 65_521} 1000`])
+      assertEquals(await calmly('byob', 'x'.repeat(1500)), [200, `1500 ${1500 * 120 % 65_521} 1000`])
+      assertEquals(await calmly('byob', chunks(3, 20, 5).body), [200, '15 15 1000'])
     })
   }
 
@@ -75,7 +77,7 @@ function suite({ test, site, runtime }: Suite): void {
     const writer = writable.getWriter()
     const encoder = new TextEncoder()
     const first = writer.write(encoder.encode('a'))
-    const response = await post('shout', readable)
+    const response = await post('shout', readable, {}, 'patient')
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
     await first
     assertEquals((await reader.read()).value, 'A')
@@ -97,7 +99,7 @@ function suite({ test, site, runtime }: Suite): void {
   test('a handler that does not read is sent nothing, and one that stops no more than a window', async () => {
     for (const [what, text] of [['unread', 'unread'], ['first', 'first true'], ['cancels', 'cancelled']]) {
       const { state, body } = chunks(1000)
-      assertEquals(await answer(what!, body), [200, text])
+      assertEquals(await calmly(what!, body), [200, text])
       await until(`${what} gives it up`, () => state.cancelled)
       assert(state.given * CHUNK <= 2 * WHOLE_BYTES + 3 * WINDOW, `${what}: ${state.given} chunks`)
     }
@@ -142,7 +144,7 @@ function suite({ test, site, runtime }: Suite): void {
 
   test('many bodies are on their way through one worker', async () => {
     const sums = await Promise.all(
-      Array.from({ length: 24 }, () => answer('sum', chunks(20, 2).body, {}, 'patient')),
+      Array.from({ length: 24 }, () => calmly('sum', chunks(20, 2).body)),
     )
     for (const sum of sums) assertEquals(sum, [200, sumOf(20)])
   })

@@ -99,7 +99,7 @@ function suite(runtime: Runtime): void {
 testIsolated(
   'handlers that end their warm-up, or do not end it, start cold and leave the others at work',
   async () => {
-    const site = openSite('cold', { isolate: { vms: 1, timeoutMs: 500 } })
+    const site = openSite('cold', { isolate: { vms: 1, timeoutMs: 3000 } })
     try {
       for (let i = 0; i < 2; i++) {
         assertEquals((await site.ask('/fine')).text, 'fine')

@@ -41,7 +41,7 @@ export async function undrained() {
   return 'left'
 }
 export async function held() {
-  await Promise.race([this.env.FILES.hold(bytes(1e6)), new Promise((done) => setTimeout(done, 50))])
+  await Promise.race([this.env.FILES.hold(bytes(1e6)), this.env.FILES.isHeld()])
   return 'held'
 }
 export async function aborts() {
@@ -66,6 +66,7 @@ export default { async fetch(request, env) {
 inEachSandbox({ limits: { timeoutMs: 10_000 }, maxBodyBytes: 64 << 20 }, ({ runtime, test, sandbox }) => {
   const opened = { given: 0, cancelled: 0 }
   const seen: string[] = []
+  const begun = Promise.withResolvers<void>()
   const env = {
     FILES: {
       save: async (name: string, stream: ReadableStream<Uint8Array>) => {
@@ -89,9 +90,11 @@ inEachSandbox({ limits: { timeoutMs: 10_000 }, maxBodyBytes: 64 << 20 }, ({ runt
           cancel: () => void opened.cancelled++,
         }, { highWaterMark: 0 })
       },
+      isHeld: () => begun.promise,
       hold: async (stream: ReadableStream<Uint8Array>) => {
         const reader = stream.getReader()
         await reader.read()
+        begun.resolve()
         await new Promise((done) => caller()!.signal.addEventListener('abort', done))
         const left = await reader.closed.then(() => 'closed', (error) => error.name)
         seen.push(`held ${left}`)

@@ -1,6 +1,7 @@
-import { assertEquals, assertGreater, assertRejects } from '@std/assert'
+import { assertEquals, assertRejects } from '@std/assert'
 import { type Address, connect, type RawConnection, toRequest } from '../http/raw_client.ts'
-import { addressOf, type Child, startChild } from './child.ts'
+import { until } from '../until.ts'
+import { addressOf, startChild } from './child.ts'
 
 const SERVE = { port: 0, hostname: '127.0.0.1' }
 const KEEP = { connection: 'keep-alive' }
@@ -10,15 +11,19 @@ function testShutdown(name: string, fn: () => Promise<void>): void {
   Deno.test({ name, ignore: Deno.build.os === 'windows', fn })
 }
 
-/** What one client saw until the server closed its connection. */
+/** What the clients saw until the server closed their connections. */
 interface Seen {
   whole: number
   broken: number
 }
 
-/** Sends requests down one connection, `depth` at a time, until the server closes it. */
-async function loadConnection(address: Address, paths: readonly string[], depth: number): Promise<Seen> {
-  const seen: Seen = { whole: 0, broken: 0 }
+/** Sends requests down one connection, `depth` at a time, until the server closes it; counts in `seen`. */
+async function loadConnection(
+  address: Address,
+  paths: readonly string[],
+  depth: number,
+  seen: Seen,
+): Promise<void> {
   using connection = await connect(address)
   for (let sent = 0;; sent += depth) {
     for (let i = 0; i < depth; i++) {
@@ -26,7 +31,7 @@ async function loadConnection(address: Address, paths: readonly string[], depth:
     }
     for (let i = 0; i < depth; i++) {
       const response = await connection.read().catch(() => undefined)
-      if (response === undefined) return seen
+      if (response === undefined) return
       if (response.complete && response.status === 200 && isWhole(response.text)) seen.whole++
       else seen.broken++
     }
@@ -42,20 +47,18 @@ for (const depth of [1, 5]) {
     await using child = startChild({ serve: SERVE, router: { drainMs: 5000 } })
     const address = await addressOf(child)
     const paths = ['/quick', '/slow?ms=15', '/quick', '/stream', '/slow?ms=40']
+    const seen: Seen = { whole: 0, broken: 0 }
     const clients = Array.from({ length: 60 }, (_, index) => {
       const turned = [...paths.slice(index % paths.length), ...paths.slice(0, index % paths.length)]
-      return loadConnection(address, turned, depth)
+      return loadConnection(address, turned, depth, seen)
     })
-    await new Promise((resolve) => setTimeout(resolve, 500))
+    await until('every client at work', () => seen.whole > 5 * clients.length)
     child.kill('SIGTERM')
-    const seen = await Promise.all(clients)
+    await Promise.all(clients)
     assertEquals(await child.ended, 0, child.stderr())
     const { started } = await child.wait('end')
-    const whole = seen.reduce((sum, client) => sum + client.whole, 0)
-    const broken = seen.reduce((sum, client) => sum + client.broken, 0)
-    assertEquals(broken, 0, `${broken} broken answers of ${started}`)
-    assertEquals(whole, started, 'answers that came whole, and requests that reached a handler')
-    assertGreater(whole, 60)
+    assertEquals(seen.broken, 0, `${seen.broken} broken answers of ${started}`)
+    assertEquals(seen.whole, started, 'answers that came whole, and requests that reached a handler')
     await assertRejects(() => connect(address), Deno.errors.ConnectionRefused)
   })
 }
@@ -187,9 +190,9 @@ testShutdown('a stray rejection or timer is told and survived', async () => {
     using connection = await begin(address, `GET /stray?kind=${kind}`)
     assertEquals((await connection.read())?.text, 'answered')
   }
-  await waitForErrors(child, 2)
-  const errors = child.told.filter(({ kind }) => kind === 'process:error')
-  assertEquals(errors.map(({ origin, error }) => [origin, error]), [
+  const errors = () => child.told.filter(({ kind }) => kind === 'process:error')
+  await until('two errors', () => errors().length >= 2)
+  assertEquals(errors().map(({ origin, error }) => [origin, error]), [
     ['unhandledrejection', 'a stray rejection'],
     ['uncaughterror', 'a stray timer'],
   ])
@@ -211,12 +214,5 @@ async function drainChunks(connection: RawConnection): Promise<'clean' | 'broken
     const line = await connection.readText('\r\n')
     if (line === undefined) return 'broken'
     if (line === '0\r\n') return 'clean'
-  }
-}
-
-async function waitForErrors(child: Child, count: number): Promise<void> {
-  for (let waited = 0; waited < 3000; waited += 20) {
-    if (child.told.filter(({ kind }) => kind === 'process:error').length >= count) return
-    await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

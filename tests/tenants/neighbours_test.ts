@@ -6,6 +6,8 @@ import { openTenants, says } from './fixture.ts'
 /** Tenants in all, and those of them that are asked again and again. */
 const TENANTS = 2000
 const BUSY = 50
+/** Longer than a busy host takes for a tenant that does no wrong. */
+const PATIENT = '{ "limits": { "timeoutMs": 60000 } }'
 /** Requests to busy tenants in each round, of which there are two. */
 const REQUESTS = 2000
 
@@ -42,6 +44,8 @@ testIsolated('a tenant that spins, hogs, floods or swaps itself leaves others an
       'floods/main.js': says('flood'),
       'floods/tenant.json': '{ "concurrency": 1, "waiting": 4, "requestsPerSecond": 100 }',
       'swaps/main.js': says('0'),
+      'good/tenant.json': PATIENT,
+      'swaps/tenant.json': PATIENT,
     },
     tenants: { defaults: { limits: { timeoutMs: 500 } } },
     isolate: { vms: 2 },

@@ -5,7 +5,7 @@ export const isolated = {
   warmup: [{ path: '/do?what=sum', method: 'POST', body: 'some' }],
   timeoutMs: 1500,
   memoryMb: 48,
-  limits: { streamMs: 6000, streamIdleMs: 1000 },
+  limits: { streamMs: 6000, streamIdleMs: 2500 },
 }
 
 type Bytes = Uint8Array<ArrayBuffer>
