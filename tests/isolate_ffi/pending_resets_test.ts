@@ -4,6 +4,7 @@ import { NativeError } from '../../src/isolate/ffi/errors.ts'
 import type { MachinesError } from '../../src/isolate/machines/errors.ts'
 import { MACHINES, RESET, RESET_BYTES } from '../../src/isolate/ffi/layout.ts'
 import { MachineReset, type MachineState } from '../../src/isolate/machines/machine_reset.ts'
+import { until } from '../until.ts'
 import { PendingResets } from '../../src/isolate/ffi/pending_resets.ts'
 
 type Ended = readonly [ticket: number, state: MachineState, us: number, dirtyPages: number]
@@ -36,11 +37,6 @@ function createResets(): {
     broken,
     calls: () => calls,
   }
-}
-
-/** Lets timers pass until it is so. */
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 1))
 }
 
 function figures({ state, us, dirtyPages }: MachineReset): unknown[] {
@@ -113,7 +109,7 @@ Deno.test('PendingResets.giveUp ends all as lost, and what cannot be is told', a
   const { resets, ended, broken } = createResets()
   const reset = resets.take(1, 'resetting', 0, 0)
   ended.push([1, 'resetting', 0, 0])
-  await until(() => broken.length > 0)
+  await until('the broken pool', () => broken.length > 0)
   assertInstanceOf(broken[0], NativeError)
   resets.giveUp()
   assertEquals([broken.length, figures(reset), resets.size], [1, ['lost', 0, 0], 0])

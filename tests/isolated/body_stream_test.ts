@@ -90,10 +90,10 @@ function suite({ test, site, runtime }: Suite): void {
   })
 
   test('a client is waited for, for as long as a stream may be idle', async () => {
-    // Longer in all than timeoutMs.
-    const { state, body } = chunks(6, 400, 10)
-    assertEquals(await answer('text', body), [200, '60'])
-    assertEquals(state.given, 6)
+    // Longer in all than timeoutMs and streamIdleMs.
+    const { state, body } = chunks(8, 400, 10)
+    assertEquals(await answer('text', body), [200, '80'])
+    assertEquals(state.given, 8)
   })
 
   test('a handler that does not read is sent nothing, and one that stops no more than a window', async () => {

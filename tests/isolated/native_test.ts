@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from '@std/assert'
 import { type LifecycleEvent, Router } from '@mayfly/mayfly'
 import { basename, fromFileUrl, join } from '@std/path'
+import { until } from '../until.ts'
 import { compile, compileExample, compileSaying, testNative } from './native_programs.ts'
 import { listen } from '../listening.ts'
 
@@ -156,21 +157,16 @@ testNative(
     }, async ({ ask, routes }) => {
       assertEquals((await ask('/')).text, 'one')
       await write(routes, 'two')
-      await until(async () => (await ask('/')).text === 'two')
+      await until('the second program', async () => (await ask('/')).text === 'two')
       const text = route(`program: './_said', timeoutMs: 999`)
       await Deno.writeTextFile(join(routes, '_said'), 'no program any more')
       await Deno.writeTextFile(join(routes, 'index.ts'), text)
       for (let i = 0; i < 5; i++) assertEquals((await ask('/')).text, 'two')
       await write(routes, 'three')
-      await until(async () => (await ask('/')).text === 'three')
+      await until('the third program', async () => (await ask('/')).text === 'three')
     }, true)
   },
 )
-
-/** Asks until it is so; a test that waits for ever is ended by its runner. */
-async function until(is: () => Promise<boolean>): Promise<void> {
-  while (!await is()) await new Promise((go) => setTimeout(go, 50))
-}
 
 testNative('a program that cannot be one is refused with the reason, and its neighbours serve', async () => {
   await serve(async (routes) => {

@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertMatch } from '@std/assert'
 import { deadline } from '@std/async'
 import { openVirtualMachines } from '../../src/isolate/boot/virtual_machines.ts'
+import { until } from '../until.ts'
 import { createWorkerSite, withServer, type WorkerSite } from './worker_site.ts'
 import { testIsolated } from './fixture.ts'
 
@@ -23,13 +24,6 @@ function openServed(folder: string): WorkerSite {
 
 function readyOf({ events }: WorkerSite): Ready[] {
   return events.filter(({ kind }) => kind === 'isolate:ready').map(({ metadata }) => metadata as Ready)
-}
-
-async function until(is: () => boolean): Promise<void> {
-  const wait = async () => {
-    while (!is()) await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-  await deadline(wait(), 120_000)
 }
 
 testIsolated('a program answers before its warm-up, and is the same one behind it', async () => {
@@ -62,7 +56,7 @@ testIsolated('a program that is asked for is warm before those that are not', as
     const answer = await fetch(`${origin}/p3`)
     const { name } = await answer.json()
     assertEquals(name, 'p3')
-    await until(() => readyOf(site).some(({ warm }) => warm === true))
+    await until('the warm snapshot', () => readyOf(site).some(({ warm }) => warm === true))
     const ids = new Map(
       [...site.app.isolated.isolation!.programs.values()].map((
         { plan },

@@ -3,6 +3,7 @@ import { assertEquals, assertMatch, assertStringIncludes } from '@std/assert'
 import { NativeBuildError } from '../../src/isolate/machines/errors.ts'
 import type { BootedProgram, Machines, MachinesOptions } from '../../src/isolate/machines/machines.ts'
 import type { Program } from '../../src/isolate/plan/program.ts'
+import { until } from '../until.ts'
 import { ScriptedMachines } from './scripted_machines.ts'
 import { createWorkerSite, errorsOf, NO_KVM, problemIn, toUnavailable, withServer } from './worker_site.ts'
 
@@ -185,11 +186,6 @@ class GatedMachines extends ScriptedMachines {
   }
 }
 
-/** Waits until `is` holds. */
-async function until(is: () => boolean): Promise<void> {
-  while (!is()) await new Promise((resolve) => setTimeout(resolve, 5))
-}
-
 Deno.test('each program comes into service by itself, and first the one that is asked for', async () => {
   const machines = new GatedMachines()
   const openMachines = ({ signal }: MachinesOptions) => {
@@ -203,15 +199,15 @@ Deno.test('each program comes into service by itself, and first the one that is 
       const text = await response.text()
       return [response.status, response.ok ? text : JSON.parse(text).type]
     }
-    await until(() => machines.begun.length === 1)
+    await until('the first start', () => machines.begun.length === 1)
     const [first] = machines.begun
     assertEquals(await ask('/p3'), [503, 'isolation-starting'])
     machines.let(first)
-    await until(() => machines.begun.length === 2)
+    await until('the second start', () => machines.begun.length === 2)
     assertEquals(machines.begun[1], '/p3', 'a client asked for it')
     assertEquals(await ask('/env'), [200, 'done'], 'it does not wait for the others')
     machines.let('/p3')
-    await until(() => machines.begun.length === 3)
+    await until('the third start', () => machines.begun.length === 3)
     assertEquals(await ask('/p3'), [200, 'done'])
     // One that fails does so alone, and a client that waits for it hears of it.
     site.app.isolated.startWaitMs = 20_000

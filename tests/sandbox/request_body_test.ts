@@ -9,7 +9,7 @@ import {
 } from '@mayfly/mayfly/sandbox'
 import { inEachSandbox, rejection } from './fixture.ts'
 
-/** How long a client may say nothing. No busy host makes one so slow that says something. */
+/** Milliseconds for which a client may send nothing: far longer than a busy host holds up one that sends. */
 const IDLE_MS = 2500
 
 const PROGRAM: SandboxCode = {

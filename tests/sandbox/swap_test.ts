@@ -1,6 +1,7 @@
 /** New versions of a program under load. The gate's: it takes a minute. */
 import { assert, assertEquals } from '@std/assert'
 import { Sandbox } from '@mayfly/mayfly/sandbox'
+import { until } from '../until.ts'
 import { RUNTIMES, testIn } from '../isolated/fixture.ts'
 
 /** Names that the program has in turn: the first version of each gets a snapshot of its own, those that soon follow it wait for one. */
@@ -61,7 +62,7 @@ for (const runtime of RUNTIMES) {
       const before = snapshots
       worker = get(round, n)
       // Until it has a snapshot, which the next version ends.
-      while (snapshots === before) await new Promise((resolve) => setTimeout(resolve, 5))
+      await until('the snapshot', () => snapshots > before)
       for (let i = 1; i < VERSIONS; i++) await get(round, ++n).ready()
       // Nobody calls it any more.
       if (round > 0) sandbox.drop(`swapped-${round - 1}`)
