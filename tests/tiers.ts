@@ -48,6 +48,7 @@ export const GATE_FILES = [
   'tests/isolated/base_test.ts',
   'tests/isolated/body_clients_test.ts',
   'tests/isolated/bounds_test.ts',
+  'tests/isolated/broken_warmup_test.ts',
   'tests/isolated/cache_test.ts',
   'tests/isolated/channel_test.ts',
   'tests/isolated/cold_test.ts',

@@ -23,6 +23,7 @@ mod registry;
 mod shares;
 mod spec;
 mod tickets;
+mod verdict;
 mod warmup;
 
 use std::path::PathBuf;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mayfly_pool::{BootError, DiskError, Opening, Program, Trial, WarmupRequest, try_out};
+use mayfly_pool::{BootError, DiskError, Opening, Program, TRIAL_RUNS, Trial, WarmupRequest, try_out};
 use mayfly_vmm::{Error, Host};
 use serde_json::{Value, json};
 
@@ -16,6 +16,7 @@ use crate::abi::{Fault, Status, fault, words};
 use crate::cache::{check_path, decode_notes, encode_notes, touch, trim};
 use crate::layout::micros;
 use crate::spec::{Description, Start};
+use crate::verdict::tells_of_an_error;
 use crate::warmup::Plan;
 
 /// A program from the moment its boot is asked for.
@@ -37,6 +38,8 @@ enum State {
         program: Arc<Program>,
         answers: Vec<Vec<u8>>,
         tried: Vec<Tried>,
+        /// Frames of the warm-up that failed at last, and fail in forks.
+        failing: Vec<usize>,
         /// Of who saved it, if it came from a file.
         notes: Vec<u8>,
     },
@@ -52,9 +55,11 @@ enum State {
 #[derive(Debug)]
 struct Tried {
     entry: usize,
-    /// Nanoseconds of its quickest run in the warm-up.
+    /// Nanoseconds of its quickest run in the warm-up; 0 if it ran in forks only.
     warm_ns: u64,
     trial: Trial,
+    /// Its answer in the fork told of an error.
+    failed: bool,
 }
 
 impl BootedProgram {
@@ -207,7 +212,12 @@ impl BootedProgram {
         match &*self.lock() {
             State::Failed { text, entry, .. } => Ok(json!({ "message": text, "entry": entry }).to_string()),
             State::Booting => Err(fault(Status::NotReady, "read a boot's report: it still boots")),
-            State::Ready { program, tried, .. } => {
+            State::Ready {
+                program,
+                tried,
+                failing,
+                ..
+            } => {
                 let r = program.report();
                 let own = program
                     .own_bytes()
@@ -220,6 +230,7 @@ impl BootedProgram {
                     "memoryBytes": r.memory_bytes,
                     "ownBytes": own,
                     "trials": tried.iter().map(Tried::to_json).collect::<Value>(),
+                    "failing": failing,
                 });
                 Ok(told.to_string())
             }
@@ -253,6 +264,7 @@ impl Tried {
             "runUs": micros(self.trial.run_ns),
             "resetUs": micros(self.trial.reset_ns),
             "dirtyPages": self.trial.dirty_pages,
+            "failed": self.failed,
         })
     }
 }
@@ -278,7 +290,8 @@ fn boot(description: Description, base: Option<Arc<Program>>, called_off: &Atomi
         }
         let program = Arc::new(program);
         let tried = try_warm(&program, &warmup)?;
-        Ok(Some((program, tried)))
+        let failing = try_failing(&program, &warmup)?;
+        Ok(Some((program, tried, failing)))
     });
     match result {
         Ok(None) => State::Failed {
@@ -286,8 +299,9 @@ fn boot(description: Description, base: Option<Arc<Program>>, called_off: &Atomi
             text: "boot the program: it was called off".into(),
             entry: None,
         },
-        Ok(Some((program, tried))) => State::Ready {
+        Ok(Some((program, tried, failing))) => State::Ready {
             program,
+            failing,
             answers: warmup.into_answers(),
             tried,
             notes: Vec::new(),
@@ -340,6 +354,7 @@ fn open(path: &Path, base: Option<Arc<Program>>) -> State {
             program: Arc::new(program),
             answers,
             tried: Vec::new(),
+            failing: Vec::new(),
             notes,
         },
         None => failed(
@@ -353,16 +368,39 @@ fn open(path: &Path, base: Option<Arc<Program>>) -> State {
 fn try_warm(program: &Arc<Program>, warmup: &Plan) -> Result<Vec<Tried>, BootError> {
     let rehearsed = warmup.rehearsed();
     let requests: Vec<_> = rehearsed.iter().map(|(_, r, _)| r.clone()).collect();
-    let trials = try_out(program, &requests)?;
+    // What did not run before is asked for its answers.
+    let runs = match rehearsed.iter().all(|(.., warm_ns)| *warm_ns == 0) {
+        true => 1,
+        false => TRIAL_RUNS,
+    };
+    let trials = try_out(program, &requests, runs)?;
     let both = rehearsed.into_iter().zip(trials);
     Ok(both
         .filter_map(|((entry, _, warm_ns), trial)| {
+            let mut trial = trial?;
             Some(Tried {
                 entry,
                 warm_ns,
-                trial: trial?,
+                // The program would keep the answers for as long as it lives.
+                failed: tells_of_an_error(&std::mem::take(&mut trial.answer)),
+                trial,
             })
         })
+        .collect())
+}
+
+/// The frames that failed at last in the warm-up, and fail in a fork of its snapshot too.
+fn try_failing(program: &Arc<Program>, warmup: &Plan) -> Result<Vec<usize>, BootError> {
+    let (entries, requests): (Vec<_>, Vec<_>) = warmup.failing().into_iter().unzip();
+    if requests.is_empty() {
+        return Ok(entries);
+    }
+    let trials = try_out(program, &requests, 1)?;
+    let fails = |trial: &Option<Trial>| trial.as_ref().is_none_or(|t| tells_of_an_error(&t.answer));
+    let both = entries.into_iter().zip(trials);
+    Ok(both
+        .filter(|(_, trial)| fails(trial))
+        .map(|(entry, _)| entry)
         .collect())
 }
 

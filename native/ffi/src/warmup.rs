@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 
 use mayfly_pool::WarmupRequest;
 
+use crate::verdict::tells_of_an_error;
+
 /// A frame of the warm-up.
 #[derive(Clone, Debug)]
 pub struct Entry {
@@ -82,6 +84,8 @@ struct Progress {
     quickest_ns: u64,
     pace: Pace,
     answer: Vec<u8>,
+    /// The last answer told of an error.
+    failed: bool,
 }
 
 /// Whether a frame still becomes faster.
@@ -137,6 +141,7 @@ impl Plan {
             quickest_ns: u64::MAX,
             pace: Pace::new(e.window_ns),
             answer: Vec::new(),
+            failed: false,
         };
         Plan {
             progress: entries.iter().map(begin).collect(),
@@ -158,6 +163,7 @@ impl Plan {
         if self.entries[last].tell {
             progress.answer = answer.to_vec();
         }
+        progress.failed = !self.entries[last].gauge && tells_of_an_error(answer);
         let Some(calm) = &mut self.calm else { return };
         calm.spent_ns = calm.spent_ns.saturating_add(ns);
         if self.entries[last].gauge {
@@ -243,14 +249,26 @@ impl Plan {
         self.last
     }
 
-    /// Indices of the entries that forks rehearse and that ran, with their requests and the nanoseconds of their quickest runs.
+    /// Indices of the entries that forks rehearse, with their requests and the nanoseconds of their quickest runs, 0 for those that were to
+    /// run in forks only. Those that ran out of time before they ran are left out.
     pub fn rehearsed(&self) -> Vec<(usize, WarmupRequest, u64)> {
-        let ran =
-            |(i, p): &(usize, &Progress)| self.entries[*i].request.rehearsed && p.quickest_ns < u64::MAX;
-        let progress = self.progress.iter().enumerate().filter(ran);
-        progress
-            .map(|(i, p)| (i, self.entries[i].request.clone(), p.quickest_ns))
-            .collect()
+        let known = self.progress.iter().enumerate().filter_map(|(index, progress)| {
+            let Entry { request, runs, .. } = &self.entries[index];
+            let ns = match (runs, progress.quickest_ns) {
+                (0, _) => 0,
+                (_, u64::MAX) => return None,
+                (_, ns) => ns,
+            };
+            request.rehearsed.then(|| (index, request.clone(), ns))
+        });
+        known.collect()
+    }
+
+    /// Indices of the entries whose last answer told of an error, with their requests.
+    pub fn failing(&self) -> Vec<(usize, WarmupRequest)> {
+        let progress = self.progress.iter().enumerate();
+        let failed = progress.filter(|(_, p)| p.failed).map(|(i, _)| i);
+        failed.map(|i| (i, self.entries[i].request.clone())).collect()
     }
 
     /// The answers that were asked for, by entry; empty where none was.
@@ -307,6 +325,28 @@ mod tests {
             plan.hear(&[frame[0], round], 1);
         }
         assert_eq!(plan.into_answers(), [vec![b'a', 3], vec![]]);
+    }
+
+    #[test]
+    fn entries_whose_last_answer_told_of_an_error_are_known() {
+        let mut plan = plan(&[(b'a', 3, 0, false), (b'b', 3, 0, false), (b'c', 0, 0, false)]);
+        let fine = crate::verdict::encode_answer("{}");
+        let mut answers = [&b""[..], &fine, &fine, &fine, &fine, b""].into_iter();
+        while plan.next().is_some() {
+            plan.hear(answers.next().unwrap(), 1);
+        }
+        let failing: Vec<_> = plan.failing().into_iter().map(|(i, r)| (i, r.frame)).collect();
+        assert_eq!(failing, [(1, vec![b'b'])]);
+    }
+
+    #[test]
+    fn what_runs_in_forks_only_is_rehearsed() {
+        let mut plan = plan(&[(b'a', 0, 0, false), (b'b', 1, 0, false), (b'a', 1, 1, false)]);
+        assert!(plan.next().is_some());
+        plan.hear(b"", 1);
+        let rehearsed: Vec<_> = plan.rehearsed().iter().map(|(i, _, ns)| (*i, *ns)).collect();
+        // The last one has not run yet.
+        assert_eq!(rehearsed, [(0, 0)]);
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub use program::instance::{Instance, Traces};
 pub use program::running::Running;
 pub use program::serve::{Protocol, Service, Watch};
 pub use program::serving::Serving;
-pub use program::trial::{Trial, time_request, try_out};
+pub use program::trial::{TRIAL_RUNS, Trial, time_request, try_out};
 pub use program::{BootReport, Load, Loading, Program, Warmup, WarmupRequest};
 pub use queue::{Parking, Refused};
 pub use sched::{Scheduling, choose_scheduling};

@@ -3,13 +3,15 @@
  *
  * ```text
  * load -> describe -> warm-up -> beforeSnapshot -> snapshot -> trial runs in a fork
- *                     ^     |
- *                     +-----+ while requests become faster
+ *   ^                 ^     |                                         |
+ *   |                 +-----+ while requests become faster            |
+ *   +--- without the requests that broke a handler, if any did -------+
  * ```
  */
 import { toPrintable } from '../../errors/printable.ts'
 import { toLoadSpec } from './base.ts'
 import { BootError } from '../machines/errors.ts'
+import { explainBroken, findBroken, NONE_BROKEN, withoutFailing } from './broken_warmup.ts'
 import type { NativeLibrary } from '../ffi/library.ts'
 import { NativeProgram } from '../ffi/native_program.ts'
 import { digestKey } from '../ffi/share_key.ts'
@@ -84,9 +86,7 @@ export async function bootCold(
   seed: string,
   pool = '',
 ): Promise<NativeProgram> {
-  const { cpuMs } = plan.options
-  const options = { ...plan.options, cpuMs: cpuMs === 0 ? 0 : cpuMs + COLD_MS }
-  return (await bootSurvivors(library, base, { ...plan, options }, seed, [], pool)).native
+  return (await bootSurvivors(library, base, withColdLimits(plan), seed, [], pool)).native
 }
 
 /** Boots, each time without the handler at fault. */
@@ -112,23 +112,31 @@ async function bootSurvivors(
       const key = await shareKey(pool, base, plan, warmup)
       const native = await NativeProgram.boot(library, spec, signal, key)
       const failed = warmup.length === 0 ? undefined : failedHook(plan, native, steps.length - 1)
-      if (failed === undefined) {
+      const broken = failed === undefined
+        ? await findBroken(plan, warmup, toFailing(native, steps), (requests) => {
+          return findFailingCold(library, base, plan, seed, requests, signal)
+        })
+        : NONE_BROKEN
+      if (failed === undefined && broken.size === 0) {
         return { native, trials: toTrials(native, steps), whole: warmup === plan.warmup }
       }
-      console.error(
-        `mayfly: ${failed}; it starts without a warm-up, as its program could keep what the warm-up left`,
-      )
+      if (failed !== undefined) {
+        console.error(
+          `mayfly: ${failed}; it starts without a warm-up, as its program could keep what the warm-up left`,
+        )
+      }
+      for (const [handler, left] of broken) console.error(`mayfly: ${explainBroken(plan, handler, left)}`)
       await native.close()
-      warmup = []
+      warmup = failed === undefined ? withoutFailing(warmup, broken) : []
     } catch (error) {
       if (!(error instanceof BootError) || error.entry === null || warmup.length === 0) throw error
       // What is of no handler is the hook: that fails for all of them.
-      const { handler } = steps[error.entry]!
-      const name = handler === null ? 'all its handlers' : nameHandler(plan, handler)
+      const { request } = steps[error.entry]!
+      const name = request === null ? 'all its handlers' : nameHandler(plan, request.handler)
       console.error(
         `mayfly: the warm-up of ${name} failed, it starts without (\`warmup: 0\` says so in its file): ${error.message}`,
       )
-      warmup = handler === null ? [] : warmup.filter((entry) => entry.handler !== handler)
+      warmup = request === null ? [] : warmup.filter(({ handler }) => handler !== request.handler)
     }
   }
 }
@@ -154,19 +162,52 @@ function failedHook(plan: Program, native: NativeProgram, index: number): string
   return `beforeSnapshot of ${file} failed: ${name}: ${toPrintable(message)}`
 }
 
-/** One frame of the warm-up, and whose it is; null for the program's own. */
+/** One frame of the warm-up, and the request that it is; null for the program's own. */
 interface Step {
-  readonly handler: number | null
-  /** The request's shape, for one that is tried out. */
-  readonly tried: string | null
+  readonly request: Warmup | null
   readonly frame: WarmupFrame
 }
 
 function toTrials({ report }: NativeProgram, steps: readonly Step[]): HandlerTrial[] {
   return report.trials.map(({ entry, warmUs, runUs }) => {
-    const { handler, tried } = steps[entry]!
-    return { handler: handler!, shape: tried!, warmUs, runUs }
+    const { handler, tried } = steps[entry]!.request!
+    return { handler, shape: tried!, warmUs, runUs }
   })
+}
+
+/** The requests that fail behind their warm-up. */
+function toFailing({ report }: NativeProgram, steps: readonly Step[]): Warmup[] {
+  return report.failing.flatMap((entry) => steps[entry]!.request ?? [])
+}
+
+/** Those of the requests that fail, or have no answer, in the program without a warm-up. Rejects as {@link bootWarm} does. */
+async function findFailingCold(
+  library: NativeLibrary,
+  base: NativeProgram,
+  plan: Program,
+  seed: string,
+  requests: readonly Warmup[],
+  signal?: AbortSignal,
+): Promise<ReadonlySet<Warmup>> {
+  const cold = withColdLimits(plan)
+  // They run in forks only.
+  const steps = toSteps(cold, requests).map((step) =>
+    step.request === null ? step : { ...step, frame: { ...step.frame, runs: 0, rehearse: true } }
+  )
+  const spec = { ...toLoadSpec(cold, base, seed), warmup: steps.map(({ frame }) => frame) }
+  const native = await NativeProgram.boot(library, spec, signal)
+  try {
+    const fine = native.report.trials.filter(({ failed }) => !failed)
+    return new Set(requests).difference(new Set(fine.map(({ entry }) => steps[entry]!.request)))
+  } finally {
+    await native.close()
+  }
+}
+
+/** A program whose requests may take what cold ones do. */
+function withColdLimits(plan: Program): Program {
+  const { cpuMs } = plan.options
+  return { ...plan, options: { ...plan.options, cpuMs: cpuMs === 0 ? 0 : cpuMs + COLD_MS } }
 }
 
 /** The whole warm-up: the description, each handler's requests in turn, and the application's own last word. */
@@ -175,13 +216,13 @@ function toSteps(plan: Program, warmup: readonly Warmup[]): Step[] {
   const timeoutMs = plan.options.timeoutMs + COLD_MS
   const isCompiled = plan.options.runtime === 'deno'
   const requests = warmup.map((entry): Step => {
-    const { handler, frame, count, tried } = entry
-    const own = handlers.get(handler)!
+    const { frame, count, tried } = entry
+    const own = handlers.get(entry.handler)!
     const share = (ms: number) => Math.ceil(Math.min(ms, WARMUP_MS / handlers.size) / own.length)
     const runs = isCompiled ? count : Math.min(count, INTERPRETED_RUNS)
     const budget = { windowMs: share(WINDOW_MS), mostMs: share(HANDLER_MS) }
     const rehearse = tried !== null
-    return { handler, tried, frame: { frame, runs, group: 1, rehearse, timeoutMs, ...budget } }
+    return { request: entry, frame: { frame, runs, group: 1, rehearse, timeoutMs, ...budget } }
   })
   return [
     toControl({ control: 'describe' }, 0),
@@ -195,7 +236,7 @@ function toSteps(plan: Program, warmup: readonly Warmup[]): Step[] {
 /** Asks what V8 has compiled. */
 function toGauge(): Step {
   const frame = encodeControl({ control: 'compiled' })
-  return { handler: null, tried: null, frame: { frame, runs: 0, group: 1, gauge: true } }
+  return { request: null, frame: { frame, runs: 0, group: 1, gauge: true } }
 }
 
 /** A frame of the program's own, whose answer is read after the boot. */
@@ -205,5 +246,5 @@ function toControl(
   timeoutMs?: number,
 ): Step {
   const frame = { frame: encodeControl(head), runs: 1, group, tell: true }
-  return { handler: null, tried: null, frame: timeoutMs === undefined ? frame : { ...frame, timeoutMs } }
+  return { request: null, frame: timeoutMs === undefined ? frame : { ...frame, timeoutMs } }
 }

@@ -20,18 +20,22 @@ export interface BootReport {
   readonly ownBytes: number
   /** Of each rehearsed frame that ran and that a fork answered too. */
   readonly trials: readonly Trial[]
+  /** Indices of the frames whose last answer told of an error, and whose answer in a fork does, or that have none there. */
+  readonly failing: readonly number[]
 }
 
 /** A warm-up frame before the snapshot and in a fork of it; the quickest of a few runs. */
 export interface Trial {
   /** Index of the frame. */
   readonly entry: number
-  /** Microseconds of CPU time before the snapshot. */
+  /** Microseconds of CPU time before the snapshot; 0 for a frame that ran in forks only. */
   readonly warmUs: number
   /** Microseconds of CPU time in the fork. */
   readonly runUs: number
   readonly resetUs: number
   readonly dirtyPages: number
+  /** The answer in the fork tells of an error. */
+  readonly failed: boolean
 }
 
 interface BootFailure {

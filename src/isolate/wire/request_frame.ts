@@ -37,6 +37,15 @@ export function withoutSeed(frame: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuf
   return joinBytes([header.subarray(0, header.length - SEED_DIGITS), body])
 }
 
+/** Method, path and query of a frame of {@link encodeRequest}; null for another one. */
+export function readTarget(frame: Uint8Array<ArrayBuffer>): string | null {
+  const { header } = readFrame(frame, REQUEST, { header: HEADER_MAX, body: BODY_MAX })
+  const [line = ''] = new TextDecoder().decode(header).split('\n', 1)
+  const [, method, url] = line.split('\t')
+  const target = URL.parse(url ?? '')
+  return target === null ? null : `${method} ${target.pathname}${target.search}`
+}
+
 /** A frame for the program itself, or its base. */
 export function encodeControl(head: ControlHead | LoadHead): Uint8Array<ArrayBuffer> {
   return makeFrame(REQUEST, encoder.encode(JSON.stringify(head)), NOTHING)

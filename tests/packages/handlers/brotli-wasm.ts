@@ -9,11 +9,10 @@ export const inputs = [
 
 const brotli = await loading
 
-/** Its WebAssembly is a file of the package. */
+/** Its WebAssembly is a file of the package. A quality that is no number makes it panic, and from then on it is of no use. */
 export function GET(ctx: Context) {
   const bytes = new TextEncoder().encode(PARAGRAPHS.join('\n'))
-  // What is no number makes it panic, and a module of WebAssembly that panicked is of no use any more.
-  const quality = ctx.get.query('quality') === '11' ? 11 : 1
+  const quality = Number(ctx.get.query('quality'))
   const packed = brotli.compress(bytes, { quality })
   const text = new TextDecoder().decode(brotli.decompress(packed))
   return ctx.send.json({ bytes: bytes.length, packed: packed.length, same: text === PARAGRAPHS.join('\n') })

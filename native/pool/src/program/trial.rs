@@ -12,8 +12,8 @@ use crate::program::instance::Instance;
 use crate::program::{Program, WarmupRequest};
 use crate::spec::BootError;
 
-/// Runs of each request; the first ones make pages private.
-const RUNS: u32 = 5;
+/// Runs of each request that say how quick it is; the first ones make pages private.
+pub const TRIAL_RUNS: u32 = 5;
 /// First runs of a timed request, which make pages private. A reset gives a large working set back a few times before it keeps it.
 const SETTLING_RUNS: u32 = 6;
 /// Least runs that are timed behind them.
@@ -22,8 +22,10 @@ const TIMED_RUNS: usize = 5;
 const LONGEST_NS: u64 = 1_000_000_000;
 
 /// The quickest of a request's trial runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trial {
+    /// The answer's frame.
+    pub answer: Vec<u8>,
     /// Nanoseconds of CPU time to the answer.
     pub run_ns: u64,
     /// Nanoseconds of CPU time of the reset.
@@ -32,10 +34,14 @@ pub struct Trial {
     pub dirty_pages: u64,
 }
 
-/// Runs each request a few times in one fork, on a thread of its own. `None` for a request without an answer.
-pub fn try_out(program: &Arc<Program>, requests: &[WarmupRequest]) -> Result<Vec<Option<Trial>>, BootError> {
+/// Runs each request `runs` times in one fork, on a thread of its own. `None` for a request without an answer.
+pub fn try_out(
+    program: &Arc<Program>,
+    requests: &[WarmupRequest],
+    runs: u32,
+) -> Result<Vec<Option<Trial>>, BootError> {
     on_vm_thread("mayfly-trial", |resources| {
-        try_out_here(program, requests, resources)
+        try_out_here(program, requests, runs, resources)
     })?
 }
 
@@ -86,6 +92,7 @@ pub fn time_request(
 fn try_out_here(
     program: &Arc<Program>,
     requests: &[WarmupRequest],
+    runs: u32,
     resources: &ResourceLists,
 ) -> Result<Vec<Option<Trial>>, BootError> {
     let mut alarm = Alarm::new()?;
@@ -95,21 +102,22 @@ fn try_out_here(
     let mut trials = Vec::with_capacity(requests.len());
     for request in requests {
         let mut quickest: Option<Trial> = None;
-        for _ in 0..RUNS {
+        for _ in 0..runs {
             let deadline = monotonic_ns().saturating_add(request.timeout_ns.min(LONGEST_NS));
             let begin = thread_cpu_ns();
             let outcome = instance.handle(request.frame.clone(), &mut alarm, deadline)?;
             let ran = thread_cpu_ns();
             let report = instance.reset()?;
+            let Outcome::Answered(answer) = outcome else {
+                quickest = None;
+                break;
+            };
             let trial = Trial {
+                answer,
                 run_ns: ran - begin,
                 reset_ns: thread_cpu_ns() - ran,
                 dirty_pages: report.pages,
             };
-            if !matches!(outcome, Outcome::Answered(_)) {
-                quickest = None;
-                break;
-            }
             quickest = quickest.filter(|q| q.run_ns <= trial.run_ns).or(Some(trial));
         }
         trials.push(quickest);
