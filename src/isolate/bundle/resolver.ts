@@ -1,5 +1,5 @@
 /** The resolver of the bundler: what a module of the guest may import, and where it lies. */
-import { dirname, toFileUrl } from '@std/path'
+import { dirname, join, toFileUrl } from '@std/path'
 import type { PluginBuild, ResolveArguments, ResolveResult } from '../compile/compiler.ts'
 import {
   cacheModule,
@@ -198,6 +198,21 @@ async function exactFile(
   return isFile(path) ? { path } : undefined
 }
 
+/** Files that esbuild takes before that of JavaScript for a path without an extension. */
+const BEFORE_JS = ['.tsx', '.ts', '.jsx']
+
+/**
+ * The file that a `require` of a path names, as esbuild finds it where no folder is meant; undefined for all else. esbuild reads the
+ * folders above anew each time that it is asked, and a cache of packages has thousands of names.
+ */
+function requiredFile(specifier: string, importer: string): string | undefined {
+  if (!/^\.{1,2}\/.*[^/.]$/.test(specifier)) return undefined
+  const path = join(dirname(importer), specifier)
+  if (isFile(path)) return Deno.realPathSync(path)
+  if (BEFORE_JS.some((ending) => isFile(path + ending)) || !isFile(`${path}.js`)) return undefined
+  return Deno.realPathSync(`${path}.js`)
+}
+
 /** What one bundle knows on its way. */
 interface Resolution {
   readonly kind: IsolateRuntime
@@ -243,7 +258,10 @@ async function resolveArguments(
   }
   const isPath = PATH.test(specifier)
   // As Node has it: extensions may be left out, and folders named.
-  if (isPath && kind === 'require-call') return undefined
+  if (isPath && kind === 'require-call') {
+    const path = resolution.kind === 'deno' ? requiredFile(specifier, importer) : undefined
+    return path === undefined ? undefined : { path }
+  }
   if (await isPackageFile(importer)) {
     // Packages may leave out extensions, name folders, and have other files for browsers: esbuild knows how.
     if (isPath) return resolution.kind === 'deno' ? await exactFile(args) : undefined
