@@ -127,6 +127,7 @@ struct Now {
     waiting: usize,
     running: usize,
     parked: usize,
+    parked_bytes: u64,
     connections: usize,
     outgoing: Outside,
     answers: Vec<(String, f64)>,
@@ -164,6 +165,7 @@ fn now(front: &Front) -> Now {
         waiting,
         running,
         parked: front.machines.parked(),
+        parked_bytes: front.machines.parked_bytes(),
         connections: front.counts.connections.load(Ordering::Relaxed),
         outgoing: Outside::of(front.outgoing.counts()),
         answers: answers
@@ -290,6 +292,11 @@ fn figures(stats: &PoolStats, now: &Now) -> Vec<Figure> {
         ),
         gauge("requests_parked", "Requests whose machines wait.", now.parked),
         gauge(
+            "parked_bytes",
+            "Memory of machines that wait.",
+            now.parked_bytes as usize,
+        ),
+        gauge(
             "connections",
             "Connections of clients that are open.",
             now.connections,
@@ -349,6 +356,7 @@ mod tests {
             waiting: 1,
             running: 2,
             parked: 3,
+            parked_bytes: 4096,
             connections: 4,
             outgoing: Outside {
                 made: 5,
@@ -365,6 +373,7 @@ mod tests {
             "mayfly_run_seconds_total 1.5",
             "# TYPE mayfly_requests_parked gauge",
             "mayfly_requests_parked 3",
+            "mayfly_parked_bytes 4096",
             "mayfly_outgoing_total{result=\"made\"} 5",
         ] {
             assert!(text.lines().any(|other| other == line), "{line}\n{text}");

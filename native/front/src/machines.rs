@@ -19,6 +19,8 @@ const FETCH_WAIT: Duration = Duration::from_secs(1);
 pub struct Running {
     /// Longest time, in nanoseconds.
     pub timeout_ns: u64,
+    /// Bytes that machines may hold while they are parked, of all together.
+    pub parked_bytes: u64,
     /// Whether a machine is reset after each request, or goes on with its state.
     pub ephemeral: bool,
     /// Whether each reset is compared with the snapshot: slow.
@@ -72,8 +74,8 @@ impl Machines {
         pool.limit_parking(Parking {
             each: most,
             all: most,
-            each_bytes: u64::MAX,
-            all_bytes: u64::MAX,
+            each_bytes: running.parked_bytes,
+            all_bytes: running.parked_bytes,
         });
         let program = Arc::new(program);
         pool.prepare(&program);
@@ -155,6 +157,12 @@ impl Machines {
     #[must_use]
     pub fn parked(&self) -> usize {
         self.shared.pool.parked()
+    }
+
+    /// Bytes that their machines hold for themselves alone.
+    #[must_use]
+    pub fn parked_bytes(&self) -> u64 {
+        self.shared.pool.parked_bytes()
     }
 
     /// Counts since the start.

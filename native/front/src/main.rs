@@ -183,6 +183,7 @@ fn serve_program(options: &Serve, matches: &clap::ArgMatches) -> Result<(), Fail
     let program = program(&host, options, &outgoing, matches)?;
     let running = Running {
         timeout_ns: seconds(options.max_request_time),
+        parked_bytes: options.max_parked_memory << 20,
         ephemeral: options.ephemeral,
         checks: options.check_resets,
     };

@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use mayfly_front::listen::Listen;
 use mayfly_front::outgoing::allowed::Allowed;
+use mayfly_pool::Parking;
 
 /// Unmodified servers in virtual machines.
 #[derive(Debug, Parser)]
@@ -70,6 +71,9 @@ pub struct Serve {
     /// Requests that may wait for a machine, or have one that waits for them.
     #[arg(long, default_value_t = 1024, value_name = "N", value_parser = up_to(1_000_000))]
     pub queue: usize,
+    /// MiB that machines may hold which wait for their clients, for the outside or for a time; over it a request that would wait ends with 503.
+    #[arg(long, default_value_t = Parking::default().all_bytes >> 20, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
+    pub max_parked_memory: u64,
     /// Connections of the program to the outside at a time, of all machines together; a machine has 64 at most.
     #[arg(long, default_value_t = 1024, value_name = "N", value_parser = up_to(1_000_000))]
     pub max_connect: usize,

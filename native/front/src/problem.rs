@@ -44,8 +44,10 @@ pub fn of_outcome(outcome: &Outcome) -> (StatusCode, &'static str) {
         Outcome::Answered(_) | Outcome::Misbehaved(_) => {
             (StatusCode::BAD_GATEWAY, "The program's answer is no answer")
         }
-        Outcome::Failed(_) | Outcome::CalledOff | Outcome::Refused(_) => {
-            (StatusCode::BAD_GATEWAY, "The machine failed")
-        }
+        Outcome::Refused(_) => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "Requests that wait hold too much memory",
+        ),
+        Outcome::Failed(_) | Outcome::CalledOff => (StatusCode::BAD_GATEWAY, "The machine failed"),
     }
 }

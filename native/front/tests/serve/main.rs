@@ -336,6 +336,28 @@ fn a_long_body_goes_to_the_program_as_it_comes() {
 }
 
 #[test]
+fn a_request_that_would_hold_too_much_while_it_waits_is_refused() {
+    let how = How {
+        parked_bytes: 1,
+        ..How::default()
+    };
+    let Some(Served { address: to, front }) = start_how(&how) else {
+        return;
+    };
+    for _ in 0..2 {
+        let mut waits = connect(to);
+        waits
+            .write_all(b"POST /sum HTTP/1.1\r\nhost: a\r\ncontent-length: 3000000\r\n\r\n")
+            .unwrap();
+        waits.write_all(&[b'a'; 200_000]).unwrap();
+        let (status, head, _) = read_answer(&mut waits);
+        assert!(status == 503 && head.contains("retry-after"), "{status}: {head}");
+        assert_eq!(get(to, "/count").2, b"3");
+    }
+    assert_eq!((front.machines.parked(), front.machines.parked_bytes()), (0, 0));
+}
+
+#[test]
 fn operators_read_what_was_done() {
     let Some(Served { address: to, front }) = start(true, false) else {
         return;

@@ -46,6 +46,8 @@ pub struct How {
     /// What it may connect to.
     pub allowed: Vec<String>,
     pub bounds: Bounds,
+    /// Bytes that parked machines may hold.
+    pub parked_bytes: u64,
     /// Paths that the warm-up asks for, and whether it connects there.
     pub warmup: Vec<String>,
     pub warmup_connects: bool,
@@ -63,6 +65,7 @@ impl Default for How {
             raw: false,
             allowed: Vec::new(),
             bounds: Bounds::default(),
+            parked_bytes: 1 << 30,
             warmup: vec!["/count".into(); 2],
             warmup_connects: false,
             // On an emulated machine it takes seconds to fill the memory.
@@ -120,6 +123,7 @@ pub fn start_how(how: &How) -> Option<Served> {
     std::fs::remove_dir_all(&folder).expect("the folder is ours");
     let running = Running {
         timeout_ns: how.time.as_nanos() as u64,
+        parked_bytes: how.parked_bytes,
         ephemeral: how.ephemeral,
         checks: how.ephemeral,
     };
