@@ -4,7 +4,7 @@ import { Router } from '@mayfly/mayfly'
 import { caller, kv } from '@mayfly/mayfly/reach'
 import { Sandbox } from '@mayfly/mayfly/sandbox'
 import { fromFileUrl, join } from '@std/path'
-import { buildGo, compile, compileExample, testNative } from './native_programs.ts'
+import { buildGo, buildRustExample, compile, compileExample, testNative } from './native_programs.ts'
 
 const GUEST = fromFileUrl(new URL('./native_calls_guest.c', import.meta.url))
 
@@ -129,6 +129,28 @@ testNative('the example of notes keeps texts and counts by kv', async () => {
         assertEquals(await ask('/notes/visits', { method: 'POST' }), { status: 200, text: count })
       }
       // Of a tenant, or another program, nothing is left in the machine: it is all in the host.
+      assertEquals((await ask('/notes/b')).status, 404)
+    },
+  )
+})
+
+testNative('the example of notes in Rust keeps texts by kv', async () => {
+  await using db = await openKv()
+  await withRoutes(
+    async (routes) => {
+      await buildRustExample('notes', join(routes, '_notes'))
+      await Deno.writeTextFile(
+        join(routes, 'notes.ts'),
+        `export const isolated = { program: './_notes', bindings: ['DB'], warmup: 20 }\n`,
+      )
+    },
+    { DB: db.kv },
+    async (ask) => {
+      const path = '/notes/a%22b%20%C3%A4'
+      assertEquals(await ask(path), { status: 404, text: 'nothing is kept here\n' })
+      const body = new Uint8Array(300_000).fill(97)
+      assertEquals((await ask(path, { method: 'PUT', body })).status, 204)
+      assertEquals(await ask(path), { status: 200, text: 'a'.repeat(300_000) })
       assertEquals((await ask('/notes/b')).status, 404)
     },
   )

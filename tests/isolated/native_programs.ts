@@ -1,9 +1,11 @@
 /** Programs in C for tests; without a C compiler these are skipped aloud. */
 import { assert } from '@std/assert'
 import { fromFileUrl, join } from '@std/path'
+import { findCargo } from '../../src/isolate/ffi/build/toolchain.ts'
 import { MISSING, testIsolated } from './fixture.ts'
 
 const INCLUDE = fromFileUrl(new URL('../../native/guest/include', import.meta.url))
+const NATIVE = fromFileUrl(new URL('../../native', import.meta.url))
 const EXAMPLES = fromFileUrl(new URL('../../native/guest/examples', import.meta.url))
 
 const hasCompiler = await new Deno.Command('cc', { args: ['--version'], stdout: 'null', stderr: 'null' })
@@ -21,6 +23,15 @@ export function testNative(name: string, fn: () => Promise<void>): void {
 /** Compiles a file of `native/guest/examples`. */
 export function compileExample(name: string, to: string): Promise<void> {
   return compile(join(EXAMPLES, `${name}.c`), to, '-static')
+}
+
+/** Builds a file of `native/guest/examples` in Rust, as its first lines say. */
+export async function buildRustExample(name: string, to: string): Promise<void> {
+  const { command, env } = await findCargo()
+  const args = ['build', '--quiet', '--locked', '--release', '--package', 'mayfly-guest', '--example', name]
+  const { success, stderr } = await new Deno.Command(command, { args, cwd: NATIVE, env }).output()
+  assert(success, new TextDecoder().decode(stderr))
+  await Deno.copyFile(join(NATIVE, 'target/release/examples', name), to)
 }
 
 /** Builds the example in Go; false where its compiler is not installed, which it says. */

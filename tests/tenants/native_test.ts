@@ -1,11 +1,14 @@
 /** A tenant whose program is native, and native programs of a sandbox. */
 import { assertEquals, assertMatch, assertStringIncludes } from '@std/assert'
 import { Sandbox } from '@mayfly/mayfly/sandbox'
-import { join } from '@std/path'
-import { compileExample, compileSaying, testNative } from '../isolated/native_programs.ts'
+import { caller } from '@mayfly/mayfly/reach'
+import { fromFileUrl, join } from '@std/path'
+import { compile, compileExample, compileSaying, testNative } from '../isolated/native_programs.ts'
 import { rejection } from '../sandbox/fixture.ts'
 import { CrashError } from '../../src/sandbox/errors.ts'
 import { openTenants, says } from './fixture.ts'
+
+const CALLS = fromFileUrl(new URL('../isolated/native_calls_guest.c', import.meta.url))
 
 testNative('a tenant may be a native program; a new one swaps it, a bad one is refused', async () => {
   await using site = await openTenants({
@@ -22,6 +25,32 @@ testNative('a tenant may be a native program; a new one swaps it, a bad one is r
   const error = await site.router.tenants.reload('a').then(() => null, (error) => error as Error)
   assertMatch(error!.message, /main is no program of Linux on x86-64/)
   assertEquals((await site.ask('a.localhost')).text, 'two')
+})
+
+testNative('native tenants call the functions that their groups give them, each as itself', async () => {
+  const HOST = { who: () => caller()?.program }
+  await using site = await openTenants({
+    files: {
+      'a/tenant.json': '{ "group": "bound" }',
+      'b/tenant.json': '{ "group": "bound" }',
+      'c/tenant.json': '{}',
+    },
+    tenants: {
+      defaults: { limits: { timeoutMs: 20_000 } },
+      groups: { bound: { env: { HOST, twice: (n: number) => 2 * n } } },
+    },
+  })
+  for (const name of ['a', 'b', 'c']) {
+    await compile(CALLS, join(site.dir, name, 'main'), '-static')
+    await site.router.tenants.reload(name)
+  }
+  const ask = async (name: string, what: string) => (await site.ask(`${name}.localhost`, `/${what}`)).text
+  const both = await Promise.all(['a', 'b'].map((name) => ask(name, 'HOST.who')))
+  assertEquals(both, ['json "tenant a"', 'json "tenant b"'])
+  for (let i = 0; i < 3; i++) assertEquals(await ask('b', 'many'), '9900')
+  // Nobody hears the calls of one without functions.
+  assertEquals((await site.ask('c.localhost', '/plain')).status, 502)
+  assertEquals(await ask('a', 'HOST.who'), 'json "tenant a"')
 })
 
 testNative('a sandbox runs native programs by fetch, each reset, and says what ends one', async () => {
