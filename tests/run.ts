@@ -38,6 +38,7 @@ import {
 const FUZZ_SECONDS = { gate: 20, nightly: 1800 }
 
 async function main(args: readonly string[]): Promise<number> {
+  using _bases = shareBases()
   const total: Count = { passed: 0, failed: 0, skipped: 0 }
   const broken: string[] = []
   for (const stage of await planStages(args)) await runStage(stage, total, broken)
@@ -45,6 +46,25 @@ async function main(args: readonly string[]): Promise<number> {
   const skipped = total.skipped === 0 ? '' : `, ${total.skipped} skipped`
   console.log(`\n${total.passed} passed, ${total.failed} failed${skipped}`)
   return total.failed === 0 ? 0 : 1
+}
+
+/** Runtimes that were started, in a folder that all processes of this run share: a base is booted by the first test that wants it. */
+function shareBases(): Disposable {
+  const folder = Deno.makeTempDirSync({ prefix: 'mayfly-bases-' })
+  Deno.env.set('MAYFLY_BASES', folder)
+  const remove = () => Deno.removeSync(folder, { recursive: true })
+  const interrupted = () => {
+    remove()
+    Deno.exit(130)
+  }
+  const signals = ['SIGINT', 'SIGTERM'] as const
+  for (const signal of signals) Deno.addSignalListener(signal, interrupted)
+  return {
+    [Symbol.dispose]() {
+      for (const signal of signals) Deno.removeSignalListener(signal, interrupted)
+      remove()
+    },
+  }
 }
 
 /** The tiers by their flags, and what goes with one of them. */

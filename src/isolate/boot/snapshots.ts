@@ -131,20 +131,21 @@ export class Snapshots {
   /** Ends with the loads before; one runs at a time, as requests of other programs need the cores. */
   #line: Promise<unknown> = Promise.resolve()
 
-  /** `key`: that of the pool; `cache` keeps snapshots on disk. */
+  /** `key`: that of the pool; `cache` keeps snapshots on disk, `bases` those of bases. */
   constructor(
     library: NativeLibrary,
     pool: NativePool,
     options: MachinesOptions,
     key: string,
     cache: SnapshotCache | null = null,
+    bases: SnapshotCache | null = cache,
   ) {
     this.#key = key
     this.#cache = cache
     this.#library = library
     this.#pool = pool
     this.#options = options
-    this.#bases = new Bases(library, () => openCore(options), key, cache, options.onRefused)
+    this.#bases = new Bases(library, () => openCore(options), key, bases, options.onRefused)
     // Its part of the budget is smaller once another isolate shares the pool.
     if (options.memoryBudgetMb !== undefined) this.#endLooks = lookForIdle(() => this.#fit(null))
   }

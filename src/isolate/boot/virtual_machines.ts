@@ -38,9 +38,25 @@ export async function openVirtualMachines(options: MachinesOptions): Promise<Mac
  * difference fails the request. Programs that keep their state always differ. The tests set it.
  */
 function checksResets(): boolean {
-  const variable = 'MAYFLY_CHECK_RESETS'
+  return readVariable('MAYFLY_CHECK_RESETS') === '1'
+}
+
+/** A variable of the environment; undefined too where it may not be read. */
+function readVariable(variable: string): string | undefined {
   const { state } = Deno.permissions.querySync({ name: 'env', variable })
-  return state === 'granted' && Deno.env.get(variable) === '1'
+  return state === 'granted' ? Deno.env.get(variable) : undefined
+}
+
+/** MiB of bases in the folder of {@link openBases}. */
+const BASES_MB = 4096
+
+/**
+ * The folder of bases that the environment names, null without one: what the tests of one run boot alike, they boot once. A server keeps
+ * its own in `isolate.cacheDir`.
+ */
+function openBases(library: NativeLibrary, host: string): SnapshotCache | null {
+  const dir = readVariable('MAYFLY_BASES')
+  return dir === undefined ? null : SnapshotCache.open(library, { dir, mostMb: BASES_MB }, host)
 }
 
 class VirtualMachines implements Machines {
@@ -66,7 +82,8 @@ class VirtualMachines implements Machines {
     const { snapshots } = options
     const cache = snapshots === undefined ? null : SnapshotCache.open(library, snapshots, host)
     this.folder = cache?.folder ?? null
-    this.#snapshots = new Snapshots(library, this.#pool, options, key, cache)
+    const bases = cache ?? openBases(library, host)
+    this.#snapshots = new Snapshots(library, this.#pool, options, key, cache, bases)
   }
 
   whileStarting(starts: () => Promise<void>): Promise<void> {
