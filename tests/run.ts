@@ -147,6 +147,8 @@ async function planGate(cargo: Cargo | undefined, afterTest: boolean): Promise<S
         ],
       ],
       shared: [...otherPackages, ...machines],
+      // Tests wait much: four at a time keep two cores busy once nothing is compiled any more.
+      atATime: 2,
     },
     inTurn([fuzzing(cargo, FUZZ_SECONDS.gate), emulatedAmdV(cargo)]),
   ]

@@ -31,21 +31,31 @@ export interface Stage {
   readonly lanes: readonly (readonly Step[])[]
   /** Steps that any lane takes which has done its own, so that no core waits for the longest lane. */
   readonly shared: readonly Step[]
+  /** How many of them the last lane takes at a time, where its own steps fill both cores and these do not. Default 1. */
+  readonly atATime?: number
 }
 
 /** Runs a stage. Adds to the sum, and the names of the steps that failed. */
-export async function runStage({ lanes, shared }: Stage, total: Count, broken: string[]): Promise<void> {
+export async function runStage(
+  { lanes, shared, atATime = 1 }: Stage,
+  total: Count,
+  broken: string[],
+): Promise<void> {
   const show = lanes.length > 1 ? 'late' : 'live'
   const left = [...shared]
-  await Promise.all(lanes.map(async (own) => {
-    const steps = [...own]
-    for (let step = steps.shift() ?? left.shift(); step !== undefined; step = steps.shift() ?? left.shift()) {
+  const runInTurn = async (steps: Step[]) => {
+    for (let step = steps.shift(); step !== undefined; step = steps.shift()) {
       const count = await runStep(step, show)
       total.passed += count.passed
       total.failed += count.failed
       total.skipped += count.skipped
       if (count.failed > 0) broken.push(step.name)
     }
+  }
+  await Promise.all(lanes.map(async (own, at) => {
+    await runInTurn([...own])
+    const takers = at === lanes.length - 1 ? atATime : 1
+    await Promise.all(Array.from({ length: takers }, () => runInTurn(left)))
   }))
 }
 
