@@ -253,6 +253,7 @@ impl TicketPool {
             "logsCut": stats.logs_cut,
             "refused": refused,
             "forks": stats.forks,
+            "emptied": stats.emptied,
             "lost": stats.lost,
             "crashes": stats.crashes,
             "waiting": waiting,

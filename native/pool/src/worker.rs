@@ -1,50 +1,33 @@
 //! One thread of a pool: it takes a job, runs it in its machine of the program, resets the machine.
 
+mod complete;
 pub(crate) mod job;
 mod restart_budget;
 pub(crate) mod shared;
 pub(crate) mod stats;
+mod stock;
 pub(crate) mod supervisor;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use mayfly_linux::kernel::Kernel;
 use mayfly_vmm::{Alarm, HostResources, monotonic_ns};
 
 use crate::channel::Channel;
 use crate::confined::{Listed, confine_vm_thread};
-use crate::outcome::{Bound, Outcome, RequestStats};
+use crate::outcome::{Bound, Outcome};
 use crate::program::Program;
+use crate::program::instance::away::AwayRequest;
 use crate::program::instance::{Asks, Course, Instance, Ran, Reached};
 use crate::queue::Work;
 use crate::sched::scheduler;
 use crate::wait::event::Pause;
-use crate::worker::job::{Completion, MachineState, Reset};
+use crate::worker::complete::complete;
+use crate::worker::job::Completion;
 use crate::worker::shared::{Order, Shared, Timed, WorkerSlot};
-
-/// Most machines of one program that a worker keeps for its next requests: more than one come to be while others are parked.
-const IDLE_MAX: usize = 64;
-
-/// A machine and the list of its resources, which goes first.
-struct Machine<'a> {
-    _listed: Listed<'a>,
-    instance: Instance,
-    /// It holds what requests left for the next ones.
-    kept: bool,
-    /// Since when it waits, by the host's clock.
-    idle_since: u64,
-}
-
-/// A program's machines that wait for a request: the one that served last is the last.
-#[derive(Default)]
-struct Idle<'a> {
-    #[allow(
-        clippy::vec_box,
-        reason = "a machine goes to its request and back as a pointer"
-    )]
-    machines: Vec<Box<Machine<'a>>>,
-}
+use crate::worker::stock::{Machine, Stock};
 
 /// What is known of a request on its way, beside its machine.
 struct Task {
@@ -59,11 +42,18 @@ struct Task {
     channel: Option<Arc<Channel>>,
 }
 
-/// A request that waits for the host, or gave way, and its machine.
-struct Parked<'a> {
+/// A request under way, in its machine.
+struct Begun<'a> {
     machine: Box<Machine<'a>>,
     task: Task,
     course: Course,
+}
+
+/// A request that waits for the host, or gave way.
+enum Parked<'a> {
+    Here(Begun<'a>),
+    /// Another has its machine.
+    Away(Box<AwayRequest>, Task, Course),
 }
 
 /// A worker's machines, by program. Its thread may be stopped by a crash anywhere: no destructor runs then.
@@ -72,7 +62,7 @@ struct Worker<'a> {
     slot: &'a WorkerSlot,
     index: usize,
     /// A program is here from its first machine until it is retired.
-    machines: BTreeMap<u64, Idle<'a>>,
+    machines: BTreeMap<u64, Stock<'a>>,
     /// By the numbers of their jobs.
     parked: BTreeMap<u64, Parked<'a>>,
     _listed: Listed<'a>,
@@ -123,7 +113,12 @@ pub(crate) fn work(shared: &Shared, index: usize) {
                 let _ = worker.prepare(&program);
                 shared.queue.order_to(index + 1, Order::Prepare(program));
             }
-            Work::Order(Order::DropIdle(least)) => worker.drop_idle(least),
+            Work::Order(Order::DropIdle(least)) => {
+                worker
+                    .machines
+                    .values_mut()
+                    .for_each(|stock| stock.drop_idle(least));
+            }
             // A failure shows again, with its reason, when a request needs the machine.
             Work::Order(Order::Refill(program)) => drop(worker.prepare(&program)),
         }
@@ -143,16 +138,84 @@ fn refuse_all(shared: &Shared, worker: usize, why: &str) {
 }
 
 impl<'a> Worker<'a> {
-    /// A machine of a program that waits, or another one.
+    /// A machine of a program that waits, one that a parked request leaves, or another one.
     fn machine(&mut self, program: &Arc<Program>) -> mayfly_vmm::Result<Box<Machine<'a>>> {
-        match self
-            .machines
-            .get_mut(&program.id())
-            .and_then(|idle| idle.machines.pop())
-        {
-            Some(machine) => Ok(machine),
-            None => self.fork(program),
+        while let Some(stock) = self.machines.get_mut(&program.id()) {
+            if let Some(machine) = stock.take() {
+                return Ok(machine);
+            }
+            let Some(job) = stock.next_to_leave() else {
+                break;
+            };
+            if let Some(machine) = self.empty(job) {
+                return Ok(machine);
+            }
         }
+        self.fork(program)
+    }
+
+    /// Takes a parked request out of its machine. `None`: it has to stay, or the machine is lost.
+    fn empty(&mut self, job: u64) -> Option<Box<Machine<'a>>> {
+        let begun = match self.parked.remove(&job)? {
+            Parked::Here(begun) => begun,
+            away @ Parked::Away(..) => {
+                self.parked.insert(job, away);
+                return None;
+            }
+        };
+        let Begun {
+            mut machine,
+            task,
+            course,
+        } = begun;
+        let stock = self.machines.get_mut(&task.program.id());
+        let spare: Option<Kernel> = stock.and_then(Stock::take_kernel);
+        let Ok(Some(away)) = machine.instance.take_out(&course, spare) else {
+            let here = Begun {
+                machine,
+                task,
+                course,
+            };
+            self.parked.insert(job, Parked::Here(here));
+            return None;
+        };
+        let (check, program) = (task.check, task.program.id());
+        self.parked
+            .insert(job, Parked::Away(Box::new(away), task, course));
+        if let Err(e) = machine.instance.clean_emptied(check) {
+            eprintln!(
+                "mayfly: a machine of worker {} is lost, its reset failed: {e}",
+                self.index
+            );
+            self.shared.stats().lost += 1;
+            return None;
+        }
+        self.shared.stats().emptied += 1;
+        if let Some(stock) = self.machines.get_mut(&program) {
+            stock.was_emptied();
+        }
+        Some(machine)
+    }
+
+    /// Finds a machine for a request that left its own.
+    fn put_in(
+        &mut self,
+        away: AwayRequest,
+        task: &Task,
+        course: &mut Course,
+    ) -> mayfly_vmm::Result<Box<Machine<'a>>> {
+        let id = task.program.id();
+        let is_retired = !self.machines.contains_key(&id);
+        let mut machine = self.machine(&task.program)?;
+        let kernel = machine.instance.put_in(away, course)?;
+        if is_retired {
+            // It is the last one, and nobody's afterwards.
+            self.machines.remove(&id);
+            self.slot.programs().remove(&id);
+        } else if let Some(stock) = self.machines.get_mut(&id) {
+            stock.keep_kernel(kernel);
+        }
+        Ok(machine)
     }
 
     fn fork(&mut self, program: &Arc<Program>) -> mayfly_vmm::Result<Box<Machine<'a>>> {
@@ -160,18 +223,12 @@ impl<'a> Worker<'a> {
         if let Some(links) = instance.open_outside(self.shared.requests()) {
             self.slot.add_links(&links);
         }
-        let _listed = self.slot.resources.list(instance.host_resources());
-        let mut machine = Box::new(Machine {
-            _listed,
-            instance,
-            kept: false,
-            idle_since: 0,
-        });
+        let mut machine = Machine::new(instance, |held| self.slot.resources.list(held));
         scheduler().pause();
         machine.instance.rehearse(&mut self.alarm)?;
         self.shared.stats().forks += 1;
         self.slot.programs().insert(program.id(), Arc::downgrade(program));
-        self.machines.entry(program.id()).or_default();
+        self.machines.entry(program.id()).or_default().was_made();
         Ok(machine)
     }
 
@@ -183,21 +240,9 @@ impl<'a> Worker<'a> {
     }
 
     /// Keeps a clean machine for the next request, unless its program was retired or has enough of them.
-    fn put_back(&mut self, program: u64, mut machine: Box<Machine<'a>>) {
-        machine.idle_since = monotonic_ns();
-        if let Some(idle) = self.machines.get_mut(&program)
-            && idle.machines.len() < IDLE_MAX
-        {
-            idle.machines.push(machine);
-        }
-    }
-
-    /// Drops the machines that have waited for so many nanoseconds at least, but for what holds a program's state.
-    fn drop_idle(&mut self, least: u64) {
-        let now = monotonic_ns();
-        for idle in self.machines.values_mut() {
-            idle.machines
-                .retain(|machine| machine.kept || now.saturating_sub(machine.idle_since) < least);
+    fn put_back(&mut self, program: u64, machine: Box<Machine<'a>>) {
+        if let Some(stock) = self.machines.get_mut(&program) {
+            stock.put_back(machine);
         }
     }
 
@@ -248,26 +293,38 @@ impl<'a> Worker<'a> {
                 is_wanted: &|at| is_wanted(self.shared, self.index, &task, at),
             },
         );
-        self.take_in(
-            Parked {
-                machine,
-                task,
-                course,
-            },
-            reached,
-        );
+        let begun = Begun {
+            machine,
+            task,
+            course,
+        };
+        self.take_in(begun, reached);
     }
 
     /// Goes on with a job that was parked or gave way.
     fn go_on(&mut self, job: u64) {
-        let Some(mut parked) = self.parked.remove(&job) else {
-            return;
+        let mut begun = match self.parked.remove(&job) {
+            None => return,
+            Some(Parked::Here(begun)) => {
+                if let Some(stock) = self.machines.get_mut(&begun.task.program.id()) {
+                    stock.goes_on(job);
+                }
+                begun
+            }
+            Some(Parked::Away(away, task, mut course)) => match self.put_in(*away, &task, &mut course) {
+                Ok(machine) => Begun {
+                    machine,
+                    task,
+                    course,
+                },
+                Err(e) => return self.fail(&task, &course, &e),
+            },
         };
-        let Parked {
+        let Begun {
             machine,
             task,
             course,
-        } = &mut parked;
+        } = &mut begun;
         let (shared, slot, index) = (self.shared, self.slot, self.index);
         let asks = Asks {
             tell: &|| shared.queue.tell_said(job),
@@ -275,22 +332,22 @@ impl<'a> Worker<'a> {
             is_wanted: &|at| is_wanted(shared, index, task, at),
         };
         let reached = machine.instance.go_on(&mut self.alarm, course, &asks);
-        self.take_in(parked, reached);
+        self.take_in(begun, reached);
     }
 
     /// Ends a job, parks it or lets it give way.
-    fn take_in(&mut self, mut parked: Parked<'a>, reached: Reached) {
-        let instance = &mut parked.machine.instance;
-        let id = parked.task.id;
+    fn take_in(&mut self, mut begun: Begun<'a>, reached: Reached) {
+        let instance = &mut begun.machine.instance;
+        let id = begun.task.id;
         match reached {
             Reached::Waits { wake, deaf } => {
-                let (bell, channel) = (instance.bell().cloned(), parked.task.channel.clone());
+                let (bell, channel) = (instance.bell().cloned(), begun.task.channel.clone());
                 let held = match instance.held() {
                     Ok(held) => held,
-                    Err(e) => return self.conclude(parked, Err(e)),
+                    Err(e) => return self.conclude(begun, Err(e)),
                 };
                 if let Err(bound) = self.shared.queue.park(self.index, id, wake, held) {
-                    return self.conclude(parked, Ok(Outcome::Refused(bound)));
+                    return self.conclude(begun, Ok(Outcome::Refused(bound)));
                 }
                 // Its thread's time slice is as usual again.
                 instance.rest();
@@ -299,7 +356,12 @@ impl<'a> Worker<'a> {
                 {
                     channel.call_off();
                 }
-                self.parked.insert(id, parked);
+                if !begun.task.keep
+                    && let Some(stock) = self.machines.get_mut(&begun.task.program.id())
+                {
+                    stock.rests(id);
+                }
+                self.parked.insert(id, Parked::Here(begun));
                 // Behind it: whoever says something from now on finds it parked.
                 let is_told = channel.is_some_and(|channel| channel.park(deaf));
                 if is_told || bell.is_some_and(|bell| bell.calls()) {
@@ -309,26 +371,38 @@ impl<'a> Worker<'a> {
             Reached::GivesWay => {
                 instance.rest();
                 instance.leave_thread();
-                self.parked.insert(id, parked);
+                self.parked.insert(id, Parked::Here(begun));
                 self.shared.queue.give_way(self.index, id);
             }
-            Reached::End(outcome) => self.conclude(parked, outcome),
+            Reached::End(outcome) => self.conclude(begun, outcome),
         }
     }
 
-    /// Ends a job that was begun.
-    fn conclude(&mut self, parked: Parked<'a>, outcome: mayfly_vmm::Result<Outcome>) {
-        let Parked {
-            mut machine,
-            mut task,
-            course,
-        } = parked;
+    /// Ends a job whose machine was not to be had again.
+    fn fail(&mut self, task: &Task, course: &Course, why: &mayfly_vmm::Error) {
+        self.end_channel(task, course);
+        let mut completion = Completion::failed(task.id, self.index, why.to_string());
+        completion.stats.queue_ns = task.queue_ns + course.gave_way_ns;
+        self.shared.complete(completion);
+    }
+
+    fn end_channel(&self, task: &Task, course: &Course) {
         if let Some(channel) = &task.channel {
             channel.end();
             if !channel.is_late() || course.said > 0 {
                 self.slot.channels().remove(&task.id);
             }
         }
+    }
+
+    /// Ends a job that was begun.
+    fn conclude(&mut self, begun: Begun<'a>, outcome: mayfly_vmm::Result<Outcome>) {
+        let Begun {
+            mut machine,
+            mut task,
+            course,
+        } = begun;
+        self.end_channel(&task, &course);
         if let Some(bell) = machine.instance.bell() {
             bell.serve(0);
         }
@@ -365,81 +439,4 @@ impl<'a> Worker<'a> {
 /// Whether a job is to give way. One that keeps its program's state does not: the next one needs its machine.
 fn is_wanted(shared: &Shared, index: usize, task: &Task, at: Pause) -> bool {
     !task.keep && shared.queue.is_wanted(index, at)
-}
-
-/// Completes a job that ran, before or after the reset; false when the machine is lost.
-fn complete(
-    shared: &Shared,
-    worker: usize,
-    task: &Task,
-    ran: Ran,
-    instance: &mut Instance,
-    alarm: &mut Alarm,
-) -> bool {
-    let (outcome, runs_on) = match ran.outcome {
-        Ok(outcome) => (outcome, true),
-        Err(e) => (Outcome::Failed(e.to_string()), false),
-    };
-    let answered = matches!(outcome, Outcome::Answered(_));
-    let mut completion = Completion {
-        id: task.id,
-        outcome,
-        traces: ran.traces,
-        stats: RequestStats {
-            queue_ns: task.queue_ns,
-            ..ran.stats
-        },
-        machine: MachineState::Lost,
-        worker,
-    };
-    if !runs_on {
-        shared.complete(completion);
-        return false;
-    }
-    if shared.early && answered && !task.keep && !task.check {
-        completion.machine = MachineState::Resetting;
-        shared.answer(completion);
-        #[cfg(test)]
-        crate::injected::act_in_reset();
-        let reset = clean(instance, alarm, None, worker, task.id);
-        let usable = reset.machine == MachineState::Clean;
-        shared.clean(worker, reset);
-        return usable;
-    }
-    let settles_until = (task.keep && answered).then_some(ran.settles_until);
-    // Without a clean machine the answer is right all the same: it came before.
-    completion.fill(clean(instance, alarm, settles_until, worker, task.id));
-    if task.check
-        && let Err(e) = instance.check()
-    {
-        completion.outcome = Outcome::Failed(e.to_string());
-        completion.machine = MachineState::Lost;
-    }
-    let usable = completion.machine == MachineState::Clean;
-    shared.complete(completion);
-    usable
-}
-
-/// Readies a machine for the next request, and tells how that went.
-fn clean(
-    instance: &mut Instance,
-    alarm: &mut Alarm,
-    settles_until: Option<u64>,
-    worker: usize,
-    job: u64,
-) -> Reset {
-    let begin = monotonic_ns();
-    let pages = instance.clean(alarm, settles_until);
-    if let Err(e) = &pages {
-        eprintln!("mayfly: a machine of worker {worker} is lost, its reset failed: {e}");
-    }
-    Reset {
-        id: job,
-        reset_ns: monotonic_ns() - begin,
-        machine: match &pages {
-            Ok(_) => MachineState::Clean,
-            Err(_) => MachineState::Lost,
-        },
-        dirty_pages: pages.unwrap_or(0),
-    }
 }

@@ -64,4 +64,4 @@ pub use sys::{monotonic_ns, thread_cpu_ns, thread_sleeps};
 pub use vcpu::{CpuState, Exception, Exit, Registers, XsaveArea};
 #[cfg(feature = "mutations")]
 pub use vm::Unreachable;
-pub use vm::{ResetReport, Vm};
+pub use vm::{Away, ResetReport, Vm};

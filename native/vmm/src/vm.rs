@@ -1,5 +1,6 @@
 //! A machine: one vCPU, one address space, the slots between them and KVM; fork and reset.
 
+mod away;
 mod decay;
 pub(crate) mod derive;
 mod held;
@@ -28,6 +29,8 @@ use crate::space::{Frozen, Space};
 use crate::stubs;
 use crate::sys::{self, Mapping};
 use crate::vcpu::{Exit, Registers, Vcpu, VectorImage, XsaveArea};
+
+pub use away::Away;
 
 #[cfg(feature = "mutations")]
 pub use inspect::Unreachable;
@@ -309,6 +312,8 @@ fn disable_quirks(fd: &VmFd) {
 
 #[cfg(test)]
 mod audit_tests;
+#[cfg(test)]
+mod away_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -12,6 +12,8 @@ export interface PoolStatistics {
   /** Machines made, and machines given up as lost. */
   readonly forks: number
   readonly lost: number
+  /** Machines that a waiting request left to another one. */
+  readonly emptied: number
   /** Threads that crashed, by a bug of the library's; each cost its machines and the request in hand. */
   readonly crashes: number
   /** Requests in the queue, in machines, and in all not yet taken back. */

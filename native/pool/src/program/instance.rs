@@ -1,5 +1,6 @@
 //! A fork of a program, and the requests that it answers one after another.
 
+pub(crate) mod away;
 mod held;
 mod served;
 

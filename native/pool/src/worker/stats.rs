@@ -18,6 +18,8 @@ pub struct PoolStats {
     pub logs_cut: u64,
     /// Machines forked.
     pub forks: u64,
+    /// Machines that a parked request left to another one.
+    pub emptied: u64,
     /// Machines dropped because they were lost.
     pub lost: u64,
     /// Workers that crashed, by a bug of ours.
@@ -50,6 +52,7 @@ impl PoolStats {
         self.logs_cut += other.logs_cut;
         self.refused += other.refused;
         self.forks += other.forks;
+        self.emptied += other.emptied;
         self.lost += other.lost;
         self.crashes += other.crashes;
         self.total.add(&other.total);

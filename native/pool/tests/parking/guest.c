@@ -81,9 +81,11 @@ static void act(const char *what, size_t length) {
         snprintf(text, sizeof text, "%ld %zu", counter, sum);
         say(text);
     } else if (!strcmp(name, "warm")) {
+        // With all memory that a request which only waits needs: one that is given more stays in its machine.
+        counter++;
         tell(0);
-        hear();
-        say("warm");
+        snprintf(text, sizeof text, "%ld %zu", --counter, hear());
+        say(text);
     } else if (!strcmp(name, "dirty")) {
         fill(16);
         counter += 1000;

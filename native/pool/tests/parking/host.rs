@@ -61,7 +61,8 @@ pub fn boot(change: impl FnOnce(&mut Spec)) -> Option<Arc<Program>> {
     let mut spec = spec(&compiled("parking", "-static"));
     change(&mut spec);
     // The warm-up talks to nobody, and is told so.
-    let mut warm = vec![frame("warm", b""); 2];
+    // The number is read by code that a request would otherwise be given.
+    let mut warm = vec![frame("warm 1", b""); 2];
     let program = Program::boot(&host, &spec, &mut |_| warm.pop().map(WarmupRequest::new)).unwrap();
     Some(Arc::new(program))
 }

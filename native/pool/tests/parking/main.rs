@@ -1,5 +1,6 @@
 //! Requests that talk with the host: parked while they wait, and every way to end. Skipped aloud without `/dev/kvm` or `cc`.
 
+mod away;
 mod ends;
 mod host;
 

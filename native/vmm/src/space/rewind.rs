@@ -92,6 +92,21 @@ impl Space {
         Ok(())
     }
 
+    /// Whether no table was written and no translation changed since the snapshot or the last rewind.
+    pub(crate) fn has_tables_of_snapshot(&self) -> bool {
+        self.written.is_empty() && self.stale.is_empty()
+    }
+
+    /// What is known of frames, where it is not as in the snapshot.
+    pub(crate) fn changed_state(&self) -> Option<SpaceState> {
+        self.changed.then(|| self.state.clone())
+    }
+
+    /// Sets it, until the next rewind.
+    pub(crate) fn set_state(&mut self, state: SpaceState) {
+        (self.state, self.changed) = (state, true);
+    }
+
     /// Tables that forks added since the snapshot.
     pub(crate) fn added_tables(&self) -> u64 {
         self.fork_tables

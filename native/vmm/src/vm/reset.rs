@@ -141,11 +141,10 @@ impl Vm {
         let Kind::Fork(fork) = &mut self.kind else {
             return Ok(());
         };
-        let thread = sys::thread_mark();
-        let faults = sys::page_faults();
-        if fork.faults != faults || fork.thread != thread {
+        let (thread, faults) = (sys::thread_mark(), sys::page_faults());
+        report.scanned = !fork.knows_private((thread, faults));
+        if report.scanned {
             fork.rescan(&self.space)?;
-            report.scanned = true;
         }
         report.pages = fork.working_pages;
         if fork.wants_trim() {
@@ -263,6 +262,35 @@ impl Snapshot {
 }
 
 impl Fork {
+    /// Whether no page can have become private since the last scan: this thread ran the machine all along, and had no page fault.
+    fn knows_private(&self, (thread, faults): (u64, i64)) -> bool {
+        self.faults == faults && self.thread == thread
+    }
+
+    /// Finds the private pages that hold content, unless they are known. Only reads of the machine's memory may come between it and a
+    /// reset that is to do without a scan.
+    pub(super) fn learn_private(&mut self, space: &Space) -> Result<()> {
+        let thread = sys::thread_mark();
+        if !self.knows_private((thread, sys::page_faults())) {
+            self.rescan(space)?;
+            (self.thread, self.faults) = (thread, sys::page_faults());
+        }
+        Ok(())
+    }
+
+    /// What the last scan found.
+    pub(super) fn private_runs(&self) -> &[Run] {
+        &self.working
+    }
+
+    pub(super) fn private_pages(&self) -> u64 {
+        self.working_pages
+    }
+
+    pub(super) fn snapshot(&self) -> &Arc<Snapshot> {
+        &self.snapshot
+    }
+
     /// Finds all private pages anew and leaves tables out.
     fn rescan(&mut self, space: &Space) -> Result<()> {
         let mut all = Vec::new();
