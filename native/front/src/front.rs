@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use hyper::StatusCode;
-use mayfly_pool::Completion;
 use rustls::ServerConfig;
 use tokio::sync::Semaphore;
 
 use crate::machines::Machines;
 use crate::outgoing::Outgoing;
+use crate::words::Words;
 
 /// Most requests at a time whose bodies come while their machines wait, of those that may be under way.
 pub const UPLOADS_SHARE: usize = 2;
@@ -43,17 +43,8 @@ pub struct Front {
     pub raw: bool,
     /// TLS, if any.
     pub tls: Option<Arc<ServerConfig>>,
-    /// Whether what the program prints is told on the standard error.
-    pub tells_log: bool,
-}
-
-impl Front {
-    /// Passes on what the program printed in a request.
-    pub(crate) fn tell_log(&self, completion: &Completion) {
-        if self.tells_log && !completion.traces.log.is_empty() {
-            eprint!("{}", String::from_utf8_lossy(&completion.traces.log));
-        }
-    }
+    /// What the operator hears of the program.
+    pub words: Words,
 }
 
 /// What the front counts itself.

@@ -22,3 +22,4 @@ pub mod server;
 pub mod tls;
 pub mod tunnel;
 pub mod way;
+pub mod words;

@@ -17,6 +17,7 @@ use mayfly_front::outgoing::{Bounds, Outgoing};
 use mayfly_front::raw::Raw;
 use mayfly_front::server::serve;
 use mayfly_front::tls;
+use mayfly_front::words::Words;
 use mayfly_pool::{Limits, Mount, Opening, Program, Protocol, Serving, Spec};
 use mayfly_vmm::Host;
 use options::{Arguments, Boot, Command, Line, Run, Serve, Served, Snapshot};
@@ -90,7 +91,8 @@ fn snapshot(
     let outgoing = Outgoing::start(options.boot.allow_connect.clone(), Bounds::default())?;
     let serving = serving(&options.boot, options.max_request_time, false, &outgoing);
     let spec = spec(&options.boot, line, &outgoing)?;
-    let program = Program::boot_server(&host, &spec, &serving).map_err(|e| e.to_string())?;
+    let (program, traces) = Program::boot_server(&host, &spec, &serving).map_err(|e| e.to_string())?;
+    Words::new(true).tell(&traces);
     tell_boot(&program);
     let told = matches.subcommand_matches("snapshot");
     let notes = match told {
@@ -120,6 +122,7 @@ fn program(
     host: &Arc<Host>,
     options: &Serve,
     outgoing: &Arc<Outgoing>,
+    words: &Words,
     matches: &clap::ArgMatches,
 ) -> Result<Program, Failure> {
     match &options.program {
@@ -127,7 +130,8 @@ fn program(
             let (time, per_connection) = (options.max_request_time, options.per_connection);
             let serving = serving(&options.boot, time, per_connection, outgoing);
             let booted = Program::boot_server(host, &spec(&options.boot, command, outgoing)?, &serving);
-            let program = booted.map_err(|e| e.to_string())?;
+            let (program, traces) = booted.map_err(|e| e.to_string())?;
+            words.tell(&traces);
             tell_boot(&program);
             Ok(program)
         }
@@ -180,7 +184,8 @@ fn serve_program(options: &Serve, matches: &clap::ArgMatches) -> Result<(), Fail
         ..Bounds::default()
     };
     let outgoing = Outgoing::start(options.boot.allow_connect.clone(), bounds)?;
-    let program = program(&host, options, &outgoing, matches)?;
+    let words = Words::new(!options.quiet);
+    let program = program(&host, options, &outgoing, &words, matches)?;
     let running = Running {
         timeout_ns: seconds(options.max_request_time),
         parked_bytes: options.max_parked_memory << 20,
@@ -211,7 +216,7 @@ fn serve_program(options: &Serve, matches: &clap::ArgMatches) -> Result<(), Fail
         raw: options.per_connection,
         uploads: Arc::new(Semaphore::new((options.queue / UPLOADS_SHARE).max(1))),
         tls,
-        tells_log: !options.quiet,
+        words,
     });
     let stop = stop_on_signal()?;
     if let Some(listen) = &options.admin {

@@ -85,7 +85,7 @@ async fn relay(
 
 /// Brings the program's last bytes to the client, or breaks off.
 async fn finish(front: &Front, completion: Completion, pieces: &mpsc::Sender<Result<Bytes, BrokenOff>>) {
-    front.tell_log(&completion);
+    front.words.tell(&completion.traces);
     let last = match completion.outcome {
         Outcome::Answered(bytes) => Ok(bytes.into()),
         other => {

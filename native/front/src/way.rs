@@ -301,7 +301,7 @@ impl Way {
 
     /// Reads the last bytes of an answer.
     fn last(&mut self, completion: &Completion) -> Result<(), Problem> {
-        self.front.tell_log(completion);
+        self.front.words.tell(&completion.traces);
         let Outcome::Answered(bytes) = &completion.outcome else {
             self.tell(&completion.outcome.to_string());
             return Err(of_outcome(&completion.outcome));

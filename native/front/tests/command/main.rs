@@ -303,6 +303,34 @@ fn what_a_program_writes_where_it_may_stays_on_the_host() {
     assert_eq!(host("from-file"), "xxx");
 }
 
+/// What is said once of a program that asks for processes.
+const PROCESSES: &str = "the program asked for another process, and a machine has one";
+
+#[test]
+fn a_program_that_asks_for_processes_is_told_of_and_what_it_prints_as_it_boots_is_passed_on() {
+    let Some(folder) = Folder::with("forks") else {
+        return;
+    };
+    let guest = folder.file("guest");
+    let served = Served::start(&["-e", "run", &guest]);
+    for _ in 0..2 {
+        assert_eq!(served.get("/"), "alone");
+    }
+    served.wait_for("fork request: 1");
+    assert_eq!(served.wait_for(PROCESSES), 1);
+    let served = Served::start(&["-e", "run", &guest, "helper"]);
+    assert_eq!(served.wait_for("fork helper: 1"), 1);
+    assert_eq!(served.get("/"), "alone");
+    served.wait_for("fork request: 1");
+    assert_eq!(served.wait_for(PROCESSES), 1, "it was said of the boot");
+    let refused = run(&["serve", "run", &guest, "boot"]);
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(1), "{told}");
+    for said in ["Exit(3), after it asked for another process", "fork first: 1"] {
+        assert!(told.contains(said), "{said}: {told}");
+    }
+}
+
 #[test]
 fn folders_that_cannot_be_granted_are_told() {
     let Some(folder) = Folder::with("guest") else {

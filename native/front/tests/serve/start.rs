@@ -13,6 +13,7 @@ use mayfly_front::machines::{Machines, Running};
 use mayfly_front::outgoing::{Bounds, Outgoing};
 use mayfly_front::raw::Raw;
 use mayfly_front::server::serve;
+use mayfly_front::words::Words;
 use mayfly_pool::{Limits, Mount, Program, Serving, Spec};
 use tokio::sync::{Semaphore, watch};
 
@@ -119,7 +120,7 @@ pub fn start_how(how: &How) -> Option<Served> {
         stream_ns: 60_000_000_000,
         outside: Some(outgoing.clone()),
     };
-    let program = Program::boot_server(&host, &spec, &serving).expect("a server that boots");
+    let (program, _) = Program::boot_server(&host, &spec, &serving).expect("a server that boots");
     std::fs::remove_dir_all(&folder).expect("the folder is ours");
     let running = Running {
         timeout_ns: how.time.as_nanos() as u64,
@@ -139,7 +140,7 @@ pub fn start_how(how: &How) -> Option<Served> {
         outgoing,
         raw: how.raw,
         tls: how.secure.then(tls::config),
-        tells_log: false,
+        words: Words::new(false),
     });
     let shared = front.clone();
     let (tell, told) = channel();

@@ -132,7 +132,7 @@ fn start() -> Option<Started> {
             changed: Mutex::new(changed),
         })),
     };
-    let program = Arc::new(Program::boot_server(&host, &spec, &serving).unwrap());
+    let program = Arc::new(Program::boot_server(&host, &spec, &serving).unwrap().0);
     Some((Pool::start(1, 100).unwrap(), program, dials, changes))
 }
 

@@ -10,6 +10,7 @@ use mayfly_wire::{HEADER_MAX, Head, Kind, Limits as FrameLimits};
 use crate::clock::ClockSource;
 use crate::confined::{Listed, ResourceLists, confine_vm_thread, on_vm_thread};
 use crate::program::guest::Guest;
+use crate::program::instance::Traces;
 use crate::program::running::{Running, guest_limits};
 use crate::program::{BootReport, Load, Loading, Program, Warmup, begin_request, next_id, to_request};
 use crate::sched::{Pieces, scheduler};
@@ -283,10 +284,14 @@ impl Booting {
     }
 
     pub(super) fn ended(&mut self, what: &str) -> BootError {
-        let log = String::from_utf8_lossy(&self.running.kernel.take_log()).into_owned();
+        let traces = Traces::take(&mut self.running.kernel);
+        let wanted = match traces.wanted_processes() {
+            true => ", after it asked for another process, and a machine has one",
+            false => "",
+        };
         BootError::Ended {
-            what: what.into(),
-            log,
+            what: format!("{what}{wanted}"),
+            log: String::from_utf8_lossy(&traces.log).into_owned(),
         }
     }
 

@@ -7,7 +7,8 @@ mod served;
 use std::sync::Arc;
 
 use mayfly_linux::action::{Action, Stop};
-use mayfly_linux::kernel::denials::Denial;
+use mayfly_linux::kernel::Kernel;
+use mayfly_linux::kernel::denials::{Denial, Reason};
 use mayfly_vmm::{Alarm, Error, HostResources, ResetReport, Survival, monotonic_ns, thread_cpu_ns};
 use mayfly_wire::{FrameError, Kind};
 
@@ -46,6 +47,22 @@ pub struct Traces {
     pub log_dropped: u64,
     /// System calls that it was refused.
     pub denials: Vec<Denial>,
+}
+
+impl Traces {
+    pub(crate) fn take(kernel: &mut Kernel) -> Traces {
+        Traces {
+            log: kernel.take_log(),
+            log_dropped: kernel.take_log_dropped(),
+            denials: kernel.take_denials(),
+        }
+    }
+
+    /// Whether it asked for another process.
+    #[must_use]
+    pub fn wanted_processes(&self) -> bool {
+        self.denials.iter().any(|denial| denial.reason == Reason::Process)
+    }
 }
 
 /// A request on its way, and its times so far.
@@ -346,12 +363,7 @@ impl Instance {
 
     /// What the request left, to be taken before the reset.
     pub fn take_traces(&mut self) -> Traces {
-        let kernel = &mut self.running.kernel;
-        Traces {
-            log: kernel.take_log(),
-            log_dropped: kernel.take_log_dropped(),
-            denials: kernel.take_denials(),
-        }
+        Traces::take(&mut self.running.kernel)
     }
 
     /// Times that the guest left ring 3 so far.

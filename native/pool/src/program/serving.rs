@@ -14,6 +14,7 @@ use crate::outcome::Outcome;
 use crate::outside::Outside;
 use crate::program::booting::Booting;
 use crate::program::exchange::exchange;
+use crate::program::instance::Traces;
 use crate::program::running::Running;
 use crate::program::serve::{Protocol, Service, Settled, in_ns, settle};
 use crate::program::serving::outgoing::{Awaited, refuse};
@@ -41,8 +42,12 @@ pub struct Serving {
 
 impl Program {
     /// Boots a server until it waits for connections, warms it up and takes the snapshot, on a thread of its own as
-    /// [`Program::boot`].
-    pub fn boot_server(host: &Arc<Host>, spec: &Spec, serving: &Serving) -> Result<Program, BootError> {
+    /// [`Program::boot`]. Gives what it printed too, and what it was refused before its warm-up.
+    pub fn boot_server(
+        host: &Arc<Host>,
+        spec: &Spec,
+        serving: &Serving,
+    ) -> Result<(Program, Traces), BootError> {
         on_vm_thread("mayfly-boot", |resources| {
             boot_here(host, spec, serving, resources)
         })?
@@ -54,7 +59,7 @@ fn boot_here(
     spec: &Spec,
     serving: &Serving,
     resources: &ResourceLists,
-) -> Result<Program, BootError> {
+) -> Result<(Program, Traces), BootError> {
     let begin = monotonic_ns();
     let mut running = Running::start(host, spec, OutputMode::Stream, true)?;
     running.kernel.serve_host();
@@ -66,6 +71,8 @@ fn boot_here(
     let clock = ClockSource::new(host, spec.clock_grain_ns)?;
     let mut booting = Booting::new(running, clock, &spec.limits, begin)?;
     booting.settle(Action::Resume)?;
+    // Requests of the warm-up forget what was refused before.
+    let denials = booting.running.kernel.take_denials();
     let listening = booting.running.kernel.listening();
     let Some(to) = Service::choose(&listening, serving.port) else {
         return Err(booting.ended(&format!(
@@ -91,11 +98,13 @@ fn boot_here(
         report.warmup_requests += 1;
     }
     report.warmup_ns = monotonic_ns() - booted;
+    let mut traces = Traces::take(&mut booting.running.kernel);
+    traces.denials = denials;
     let mut program = booting.take_snapshot(listed, &spec.limits, 0, report)?;
     program.sample = serving.warmup.last().cloned();
     program.service = Some(service);
     program.outside.clone_from(&serving.outside);
-    Ok(program)
+    Ok((program, traces))
 }
 
 impl Booting {
