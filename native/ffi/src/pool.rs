@@ -150,12 +150,17 @@ impl TicketPool {
         let (mut said, mut done) = (Vec::new(), Vec::new());
         self.pool
             .fetch_told(&mut said, &mut done, most.min(BATCH_MAX), timeout);
-        let mut tickets = self.tickets();
+        // Who is done is told before the others' messages, which take the host a while.
+        let (last, others): (Vec<u64>, Vec<u64>) =
+            said.into_iter().partition(|id| done.iter().any(|c| c.id == *id));
         // Ids are tickets.
-        let said = said
-            .into_iter()
-            .map(|id| Ok(Completion::said(i32::try_from(id).unwrap_or(-1))));
-        said.chain(done.into_iter().map(|c| take_in(&mut tickets, c)))
+        let tell = |id| Ok(Completion::said(i32::try_from(id).unwrap_or(-1)));
+        let mut tickets = self.tickets();
+        let done = done.into_iter().map(|c| take_in(&mut tickets, c));
+        last.into_iter()
+            .map(tell)
+            .chain(done)
+            .chain(others.into_iter().map(tell))
             .collect()
     }
 

@@ -53,6 +53,9 @@ pub(crate) enum Work<J, O> {
     Parked(u64),
 }
 
+/// Most requests of which one fetch tells that they said something, beside those that are done.
+const SAID_AT_ONCE: usize = 16;
+
 /// A job's number, by which the pool's user knows it.
 pub(crate) trait Numbered {
     fn number(&self) -> u64;
@@ -124,10 +127,27 @@ impl<J, O, C, R> State<J, O, C, R> {
         n
     }
 
-    fn drain_said(&mut self, into: &mut Vec<u64>, most: usize) -> usize {
-        let n = self.said.len().min(most);
-        into.extend(self.said.drain(..n));
-        n
+    /// Takes completions, each behind what its request said last, and some of those that said something else: of many who did so at once
+    /// nobody's answer waits for more than these.
+    fn drain_told(&mut self, said: &mut Vec<u64>, into: &mut Vec<C>, most: usize) -> usize
+    where
+        C: Numbered,
+    {
+        let others = self.said.len().min(SAID_AT_ONCE).min(most);
+        let room = match others {
+            0 => most,
+            // Each may bring something that was said.
+            _ => (most - others) / 2,
+        };
+        let (before, begin) = (said.len(), into.len());
+        let n = self.drain(into, room);
+        for done in &into[begin..] {
+            if let Some(at) = self.said.iter().position(|number| *number == done.number()) {
+                said.extend(self.said.remove(at));
+            }
+        }
+        said.extend(self.said.drain(..others.min(self.said.len())));
+        n + said.len() - before
     }
 
     fn is_over(&self) -> bool {

@@ -229,6 +229,8 @@ impl<'a> Worker<'a> {
         self.shared.stats().forks += 1;
         self.slot.programs().insert(program.id(), Arc::downgrade(program));
         self.machines.entry(program.id()).or_default().was_made();
+        // Or a flow with many parked requests would count as slow, and leave the other workers to its neighbours.
+        self.shared.queue.begin_anew(self.index);
         Ok(machine)
     }
 

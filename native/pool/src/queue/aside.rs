@@ -35,6 +35,11 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
         Ok(())
     }
 
+    /// The worker made a machine for the job that `take` gave to it.
+    pub fn begin_anew(&self, worker: usize) {
+        self.lock().jobs.begin_anew(worker, monotonic_ns());
+    }
+
     /// Whether what a worker runs is to give way to something that waits.
     pub fn is_wanted(&self, worker: usize, at: Pause) -> bool {
         let state = self.lock();

@@ -31,19 +31,13 @@ impl<J: Numbered, O: Clone, C, R> Queue<J, O, C, R> {
         self.fetch_by(timeout, |state| state.drain(into, most))
     }
 
-    /// The same, or until a request said something. What was said before a completion comes before it: of the completions none is given
-    /// while there is no room for those that said something. `most` is for both together.
-    pub fn fetch_told(
-        &self,
-        said: &mut Vec<u64>,
-        into: &mut Vec<C>,
-        most: usize,
-        timeout: Duration,
-    ) -> usize {
-        self.fetch_by(timeout, |state| {
-            let told = state.drain_said(said, most);
-            told + state.drain(into, most - told)
-        })
+    /// The same, or until a request said something: `said` gets the numbers. What a request said comes with its completion, or before it;
+    /// other requests' completions do not wait for that. `most` is for both together.
+    pub fn fetch_told(&self, said: &mut Vec<u64>, into: &mut Vec<C>, most: usize, timeout: Duration) -> usize
+    where
+        C: Numbered,
+    {
+        self.fetch_by(timeout, |state| state.drain_told(said, into, most))
     }
 
     fn fetch_by(&self, timeout: Duration, mut drain: impl FnMut(&mut State<J, O, C, R>) -> usize) -> usize {

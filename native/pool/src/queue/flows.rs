@@ -319,6 +319,13 @@ impl<J> Flows<J> {
         self.workers[worker].map(|held| held.id)
     }
 
+    /// A worker made a machine for what it runs, which begins now: that is not its time.
+    pub fn begin_anew(&mut self, worker: usize, now: u64) {
+        if let Some(held) = &mut self.workers[worker] {
+            held.since = now;
+        }
+    }
+
     /// A worker is done with its job.
     pub fn done(&mut self, worker: usize, now: u64) {
         self.park(worker, now);

@@ -186,3 +186,48 @@ fn fetch_gives_up_when_time_is_over() {
     let q = Numbers::new(1, 1);
     assert_eq!(q.fetch(&mut Vec::new(), 1, SOON), 0);
 }
+
+#[test]
+fn a_completion_comes_behind_what_its_request_said_and_waits_for_few_others() {
+    let q = Numbers::new(1, 2000);
+    for number in 0..100 {
+        q.submit(LINE, 1, number).unwrap();
+        assert_eq!(q.take(0), Some(Work::Job(number)));
+        q.tell_said(number.into());
+        q.complete(0, number);
+    }
+    for number in 1000..1100 {
+        q.tell_said(number);
+    }
+    let (mut said, mut done) = (Vec::new(), Vec::new());
+    let mut seen: Vec<u64> = Vec::new();
+    while done.len() < 100 {
+        let before = said.len() + done.len();
+        let n = q.fetch_told(&mut said, &mut done, 64, SOON);
+        assert!((1..=64).contains(&n) && said.len() + done.len() == before + n);
+        seen.extend(&said[seen.len()..]);
+        assert!(done.iter().all(|number| seen.contains(&u64::from(*number))));
+    }
+    // In their order, and those of the others that had room.
+    assert!(done.is_sorted() && said.len() <= 100 + 16 * 5, "{}", said.len());
+    while q.fetch_told(&mut said, &mut done, 64, SOON) > 0 {}
+    said.sort_unstable();
+    assert_eq!(said, (0..100).chain(1000..1100).collect::<Vec<u64>>());
+}
+
+#[test]
+fn a_fetch_with_little_room_tells_all_in_the_end() {
+    for most in 1..5 {
+        let q = Numbers::new(1, 10);
+        for number in 0..4 {
+            q.submit(LINE, 1, number).unwrap();
+            assert_eq!(q.take(0), Some(Work::Job(number)));
+            q.tell_said(number.into());
+            q.complete(0, number);
+        }
+        let (mut said, mut done) = (Vec::new(), Vec::new());
+        while q.fetch_told(&mut said, &mut done, most, SOON) > 0 {}
+        said.sort_unstable();
+        assert_eq!((said, done), (vec![0, 1, 2, 3], vec![0, 1, 2, 3]), "{most}");
+    }
+}

@@ -29,6 +29,12 @@ pub(crate) struct Timed {
     pub submitted: u64,
 }
 
+impl Numbered for Completion {
+    fn number(&self) -> u64 {
+        self.id
+    }
+}
+
 impl Numbered for Timed {
     fn number(&self) -> u64 {
         self.job.id

@@ -485,3 +485,13 @@ fn every_job_is_run_once_in_turn_and_slow_lines_never_hold_all_workers() {
         }
     }
 }
+
+#[test]
+fn a_machine_that_is_made_for_a_job_makes_no_line_slow() {
+    let mut flows = Flows::new(2, 10);
+    flows.add(A, 1, 1, 0, 0).unwrap();
+    next(&mut flows, 0, false, 0);
+    flows.begin_anew(0, 2 * BRIEF);
+    flows.done(0, 3 * BRIEF);
+    assert_eq!(flows.flows[&A].slow_until, 0);
+}
