@@ -3,12 +3,11 @@
 pub(crate) mod away;
 mod held;
 mod served;
+mod traces;
 
 use std::sync::Arc;
 
 use mayfly_linux::action::{Action, Stop};
-use mayfly_linux::kernel::Kernel;
-use mayfly_linux::kernel::denials::{Denial, Reason};
 use mayfly_vmm::{Alarm, Error, HostResources, ResetReport, Survival, monotonic_ns, thread_cpu_ns};
 use mayfly_wire::{FrameError, Kind};
 
@@ -23,6 +22,8 @@ use crate::sched::scheduler;
 use crate::wait::deadlines::Deadlines;
 use crate::wait::event::{Event, Pause};
 
+pub use traces::Traces;
+
 /// Bytes of kernel state in a request behind which the allocator is to give back what it keeps of them: it would keep most, for the
 /// next that asks.
 const TRIMMED: u64 = 2 << 20;
@@ -36,33 +37,6 @@ pub struct Instance {
     exchange: Option<Exchange>,
     /// Bytes that its kernel holds in the snapshot.
     kernel_held: u64,
-}
-
-/// What a request left beside its outcome and its times.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Traces {
-    /// What it wrote to fd 2, up to the limit.
-    pub log: Vec<u8>,
-    /// Bytes of it that were over the limit.
-    pub log_dropped: u64,
-    /// System calls that it was refused.
-    pub denials: Vec<Denial>,
-}
-
-impl Traces {
-    pub(crate) fn take(kernel: &mut Kernel) -> Traces {
-        Traces {
-            log: kernel.take_log(),
-            log_dropped: kernel.take_log_dropped(),
-            denials: kernel.take_denials(),
-        }
-    }
-
-    /// Whether it asked for another process.
-    #[must_use]
-    pub fn wanted_processes(&self) -> bool {
-        self.denials.iter().any(|denial| denial.reason == Reason::Process)
-    }
 }
 
 /// A request on its way, and its times so far.
