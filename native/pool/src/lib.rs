@@ -39,10 +39,11 @@ pub use program::guest::Guest;
 pub use program::inspect::LeftOut;
 #[doc(hidden)]
 pub use program::inspect::Tables;
-pub use program::instance::{Instance, Traces};
+pub use program::instance::Instance;
 pub use program::running::Running;
 pub use program::serve::{Protocol, Service, Watch};
 pub use program::serving::Serving;
+pub use program::traces::Traces;
 pub use program::trial::{TRIAL_RUNS, Trial, time_request, try_out};
 pub use program::{BootReport, Load, Loading, Program, Warmup, WarmupRequest};
 pub use queue::{Parking, Refused};

@@ -8,6 +8,7 @@ pub(crate) mod instance;
 pub(crate) mod running;
 pub(crate) mod serve;
 pub(crate) mod serving;
+pub(crate) mod traces;
 pub(crate) mod trial;
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -17,6 +17,7 @@ use crate::program::exchange::{Exchange, Talk, exchange};
 use crate::program::guest::Guest;
 use crate::program::running::Running;
 use crate::program::serve::{Settled, settle};
+use crate::program::traces::Traces;
 use crate::program::{Program, begin_request};
 use crate::sched::scheduler;
 use crate::wait::deadlines::Deadlines;

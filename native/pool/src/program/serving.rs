@@ -14,10 +14,10 @@ use crate::outcome::Outcome;
 use crate::outside::Outside;
 use crate::program::booting::Booting;
 use crate::program::exchange::exchange;
-use crate::program::instance::Traces;
 use crate::program::running::Running;
 use crate::program::serve::{Protocol, Service, Settled, in_ns, settle};
 use crate::program::serving::outgoing::{Awaited, refuse};
+use crate::program::traces::Traces;
 use crate::program::{BootReport, Program};
 use crate::spec::{BootError, Spec};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::channel::Channel;
 use crate::outcome::{Outcome, RequestStats};
 use crate::program::Program;
-use crate::program::instance::Traces;
+use crate::program::traces::Traces;
 
 /// A request to run.
 #[derive(Debug)]

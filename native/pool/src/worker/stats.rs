@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::outcome::{Outcome, RequestStats};
-use crate::program::instance::Traces;
+use crate::program::traces::Traces;
 
 /// Counts since the pool started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
