@@ -3,7 +3,6 @@
 pub(crate) mod away;
 mod held;
 mod served;
-mod traces;
 
 use std::sync::Arc;
 
@@ -22,8 +21,6 @@ use crate::program::{Program, begin_request};
 use crate::sched::scheduler;
 use crate::wait::deadlines::Deadlines;
 use crate::wait::event::{Event, Pause};
-
-pub use traces::Traces;
 
 /// Bytes of kernel state in a request behind which the allocator is to give back what it keeps of them: it would keep most, for the
 /// next that asks.
