@@ -15,27 +15,6 @@ use crate::{
     Channel, Job, Limits, Link, Mount, Outcome, Outside, Pool, Program, Protocol, Serving, Spec, Watch,
 };
 
-/// Connects to 192.0.2.1:80 for each of its clients, and reads there.
-const GUEST: &str = r#"
-#include <arpa/inet.h>
-#include <sys/socket.h>
-#include <unistd.h>
-int main(void) {
-    struct sockaddr_in name = {.sin_family = AF_INET, .sin_port = htons(80)};
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    listen(fd, 8);
-    inet_pton(AF_INET, "192.0.2.1", &name.sin_addr);
-    for (;;) {
-        int from = accept(fd, 0, 0), to = socket(AF_INET, SOCK_STREAM, 0);
-        char byte = '-';
-        if (!connect(to, (struct sockaddr *)&name, sizeof name)) read(to, &byte, 1);
-        write(from, &byte, 1);
-        close(to);
-        close(from);
-    }
-}
-"#;
-
 /// An answer is one byte.
 #[derive(Debug)]
 struct OneByte;
@@ -80,33 +59,30 @@ type Started = (
     Receiver<u64>,
 );
 
-/// A program of C as an ELF file; none where it cannot be built. What the compiler says goes to the test's output.
-fn build(text: &str, name: &str) -> Option<Vec<u8>> {
+/// The guest as an ELF file; none without a compiler. What that says goes to the test's output.
+fn build() -> Option<Vec<u8>> {
     static BUILDS: AtomicUsize = AtomicUsize::new(0);
     let number = BUILDS.fetch_add(1, Ordering::Relaxed);
-    let folder = std::env::temp_dir().join(format!("mayfly-outside-{}-{number}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let (source, path) = (folder.join("source.c"), folder.join(name));
-    std::fs::write(&source, text).unwrap();
+    let path = std::env::temp_dir().join(format!("mayfly-outside-{}-{number}", std::process::id()));
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/src/injected/outside_guest.c");
     let built = Command::new("cc")
         .args(["-O1", "-w", "-static", "-o"])
-        .args([&path, &source])
+        .arg(&path)
+        .arg(source)
         .status();
-    let bytes = built
-        .is_ok_and(|status| status.success())
-        .then(|| std::fs::read(&path).unwrap());
-    std::fs::remove_dir_all(&folder).unwrap();
-    bytes
+    if !built.is_ok_and(|status| status.success()) {
+        eprintln!("SKIPPED: no C compiler that links static programs: install gcc and libc6-dev");
+        return None;
+    }
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    Some(bytes)
 }
 
 /// A pool of one worker, a program that asks the outside, and what is heard of that.
 fn start() -> Option<Started> {
     let host = host()?;
-    if build("int main(void) { return 0; }", "empty").is_none() {
-        eprintln!("SKIPPED: no C compiler that links static programs: install gcc and libc6-dev");
-        return None;
-    }
-    let bytes = build(GUEST, "guest").expect("the compiler takes the guest");
+    let bytes = build()?;
     let ((dialed, dials), (changed, changes)) = (channel(), channel());
     let spec = Spec {
         path: "/guest".into(),
