@@ -14,7 +14,7 @@ const DENO_TEST_MINUTES = 25
 
 const PACKAGES = 'tests/packages'
 /** So many that each ends long before {@link DENO_TEST_MINUTES} on a busy machine too. */
-const PACKAGE_PARTS = 4
+const PACKAGE_PARTS = 8
 
 /** How a test asks for its tier: by `tiers.ts`, or the runtimes of the fixtures. */
 const ASKS_TIER = /\b(?:isQuick|isRest|RUNTIMES|inEachRuntime|inEachSandbox|openInEach)\b/

@@ -1,6 +1,6 @@
 /**
  * npm packages at work: each handler of `handlers/` answers the same whether it runs plain, isolated in Deno, or isolated in core, but
- * for what `known.ts` lists. `MAYFLY_PACKAGES=all` (`deno task test-packages`) asks all of them, `2/4` the second of four parts, else a few
+ * for what `known.ts` lists. `MAYFLY_PACKAGES=all` (`deno task test-packages`) asks all of them, `2/8` the second of eight parts, else a few
  * are asked.
  */
 import { assert, assertEquals, assertStringIncludes } from '@std/assert'
@@ -14,7 +14,7 @@ import { type Answer, listHandlers } from './sites.ts'
 const FOLDER = fromFileUrl(new URL('.', import.meta.url))
 const QUICK = ['figlet', 'hono', 'jose', 'marked', 'preact', 'trpc', 'zod']
 /** Programs of each runtime that are open at a time. */
-const BATCH = 10
+const BATCH = 11
 
 const all = await listHandlers()
 const names = chooseNames(Deno.env.get('MAYFLY_PACKAGES'))
