@@ -102,3 +102,23 @@ for (const runtime of ['deno', 'core']) {
     }
   })
 }
+
+Deno.test('a path with two slashes in a row is that of the same module, as a package may lead around a circle by it', async () => {
+  const count = 'globalThis.loads = (globalThis.loads ?? 0) + 1'
+  const files = {
+    'a.ts': `
+      import './/_own.ts'
+      import './_own.ts'
+      import './node_modules/slashes/index.mjs'
+      export const isolated = true
+      export const GET = () => Response.json([globalThis.loads, globalThis.inPackage])`,
+    '_own.ts': count,
+    'node_modules/slashes/package.json': '{ "name": "slashes", "version": "1.0.0" }',
+    'node_modules/slashes/index.mjs': `import './/count.mjs'\nimport './count.mjs'`,
+    'node_modules/slashes/count.mjs': count.replaceAll('loads', 'inPackage'),
+  }
+  await withGuest(files, async (guest) => {
+    assertEquals((await ask(guest, {})).text, '[1,1]')
+  })
+  await stopEsbuild()
+})

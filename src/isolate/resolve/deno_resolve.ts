@@ -1,5 +1,5 @@
 /** Module resolution as Deno does it: import maps, package.json, `npm:` and `jsr:` specifiers. */
-import { fromFileUrl, toFileUrl } from '@std/path'
+import { fromFileUrl, normalize, toFileUrl } from '@std/path'
 
 const PROBE = 'mayfly-resolve:'
 const EMPTY = 'data:text/javascript,'
@@ -212,7 +212,7 @@ async function findNpmCache(): Promise<NpmCache | null> {
   }
 }
 
-/** A `file:` URL as a path, without query. */
+/** A `file:` URL as a path, without query. Slashes in a row are one: each module has one path, however it was asked for. */
 export function toPath(url: string): string {
-  return fromFileUrl(url.replace(/[?#].*$/, ''))
+  return normalize(fromFileUrl(url.replace(/[?#].*$/, '')))
 }
