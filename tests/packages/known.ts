@@ -210,6 +210,14 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     reason: 'core has no `node:fs`',
   },
   {
+    name: 'hyperformula',
+    runtime: 'core',
+    status: 500,
+    message:
+      "NotSupportedError: Intl.Collator is not there in the runtime 'core', want isolated = { runtime: 'deno' }",
+    reason: 'core knows no languages',
+  },
+  {
     name: 'i18next',
     runtime: 'core',
     status: 500,
