@@ -2,7 +2,7 @@
 import { toNativeError } from './errors.ts'
 import { ClosedError } from '../machines/errors.ts'
 import { describeAbi, hashAbi } from './layout.ts'
-import { type NativeSymbols, SYMBOLS } from './symbols.ts'
+import { type NativeSymbols, OPENED } from './symbols.ts'
 
 /** What this host can do: run machines on the CPU's virtualisation or on PVM, or why not. */
 export type DoctorReport =
@@ -25,9 +25,9 @@ const decoder = new TextDecoder()
 export class NativeLibrary {
   readonly path: string
   readonly version: string
-  #library: Deno.DynamicLibrary<typeof SYMBOLS> | null
+  #library: Deno.DynamicLibrary<typeof OPENED> | null
 
-  private constructor(path: string, library: Deno.DynamicLibrary<typeof SYMBOLS>) {
+  private constructor(path: string, library: Deno.DynamicLibrary<typeof OPENED>) {
     this.path = path
     this.#library = library
     const hash = library.symbols.mayfly_abi_hash()
@@ -44,7 +44,7 @@ export class NativeLibrary {
 
   /** Loads a library and checks that it was built from this table. Throws `TypeError` when not, `Error` when it does not load. */
   static open(path: string): NativeLibrary {
-    const library = Deno.dlopen(path, SYMBOLS)
+    const library = Deno.dlopen(path, OPENED)
     try {
       return new NativeLibrary(path, library)
     } catch (error) {

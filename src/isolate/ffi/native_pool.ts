@@ -23,6 +23,7 @@ import type { HostChannel, HostMessage } from '../machines/host_channel.ts'
 import { DEFAULT_PARKED, type ParkedLimits } from '../machines/machines.ts'
 import type { NativeProgram } from './native_program.ts'
 import { IDLE_MS, lookForIdle } from './idle_machines.ts'
+import { nextRecords } from './next_records.ts'
 import { PendingResets } from './pending_resets.ts'
 import type { PoolStatistics } from './pool_statistics.ts'
 import type { NativeSymbols } from './symbols.ts'
@@ -53,9 +54,8 @@ interface Pending extends Watched {
   readonly late: (() => HostChannel) | null
 }
 
-/** Completions taken by one wait. */
+/** Completions taken by one wait, and the longest: while requests are under way another follows. */
 const BATCH = 64
-/** Longest single wait; while requests are under way another follows. */
 const WAIT_US = 5_000_000
 const BUSY_POLL_US = 400
 /** Longer answers are fetched by another call. */
@@ -382,8 +382,9 @@ export class NativePool {
   /** Waits until nothing is outstanding; one at a time. */
   async #takeAll(): Promise<void> {
     try {
-      while (this.#outstanding > 0) {
-        const count = await this.#symbols.mayfly_wait(this.#handle, this.#bytes, BATCH, WAIT_US)
+      const room = { bytes: this.#bytes, most: BATCH, longestUs: WAIT_US }
+      for (let count = 0; this.#outstanding > 0;) {
+        count = await nextRecords(this.#symbols, this.#handle, room, count > 0)
         if (count < 0) throw toNativeError(count, 'Cannot wait for answers: see the standard error')
         for (let index = 0; index < count; index++) this.#settle(index)
       }
@@ -495,6 +496,4 @@ export class NativePool {
   }
 }
 
-function decodeText(bytes: Uint8Array): string {
-  return bytes.length === 0 ? '' : decoder.decode(bytes)
-}
+const decodeText = (bytes: Uint8Array): string => bytes.length === 0 ? '' : decoder.decode(bytes)

@@ -318,5 +318,15 @@ export const SYMBOLS = {
   },
 } as const satisfies Deno.ForeignLibraryInterface
 
+/** They, and `mayfly_wait` once more, on the calling thread: for a time of 0, which does not wait. */
+export const OPENED = {
+  ...SYMBOLS,
+  mayfly_look: {
+    name: 'mayfly_wait',
+    parameters: SYMBOLS.mayfly_wait.parameters,
+    result: 'i32',
+  },
+} as const satisfies Deno.ForeignLibraryInterface
+
 /** The library's functions, as Deno calls them. */
-export type NativeSymbols = Deno.DynamicLibrary<typeof SYMBOLS>['symbols']
+export type NativeSymbols = Deno.DynamicLibrary<typeof OPENED>['symbols']
