@@ -8,6 +8,7 @@ import { type Message, PIECE, WINDOW } from '../../src/reach/calls/protocol.ts'
 import { receiveBody } from '../../src/reach/guest/body.ts'
 import { toByteStream } from '../../src/reach/guest/byte_stream.ts'
 import { Exchanges } from '../../src/reach/guest/exchanges.ts'
+import { until } from '../until.ts'
 import { settle } from './pair.ts'
 
 const LIMITS = { streamMs: 60_000, streamIdleMs: 60_000, streamBytes: 1 }
@@ -68,6 +69,16 @@ function open(source: BodySource, given: Partial<ConstructorParameters<typeof Bo
   const sent = () => said.reduce((sum, { bytes }) => sum + bytes, 0)
   return { stream, said, state, hear, sent }
 }
+
+Deno.test('a body that a busy host takes up long after its end is extended by no time below 0', async () => {
+  const late = client()
+  const { state } = open(late.source, { limits: { ...LIMITS, streamMs: -10_000 } })
+  await settle()
+  assert(state.extended.length > 0)
+  assertEquals(state.extended.filter((ms) => ms < 0), [])
+  await until('it fails', () => state.failed !== null)
+  assertEquals((state.failed as Error).message, 'streamMs')
+})
 
 Deno.test('a body of known small length goes whole', () => {
   assert(isWhole(new Headers({ 'content-length': `${WHOLE_BYTES}` })))

@@ -120,7 +120,7 @@ export class BodyStream {
     const { extend, timeoutMs, waits } = this.#options
     const isClients = this.#reads && this.#unread === 0
     waits?.(isClients)
-    extend(isClients ? this.#end - performance.now() + END_MS : timeoutMs)
+    extend(isClients ? Math.max(1, this.#end - performance.now() + END_MS) : timeoutMs)
   }
 
   #fail(error: unknown): void {
