@@ -105,6 +105,8 @@ testIsolated(
         assertEquals((await site.ask('/fine')).text, 'fine')
         assertEquals(await problemOf(site, '/exit'), { status: 502, type: 'isolation-crash' })
         assertEquals((await site.ask('/loop')).text, 'looped')
+        // The requests beside the one that ended it warmed it up.
+        assertEquals((await site.ask('/picky')).text, 'warmed up true')
       }
     } finally {
       await site.close()

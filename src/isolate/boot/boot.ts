@@ -11,7 +11,14 @@
 import { toPrintable } from '../../errors/printable.ts'
 import { toLoadSpec } from './base.ts'
 import { BootError } from '../machines/errors.ts'
-import { explainBroken, findBroken, NONE_BROKEN, withoutFailing } from './broken_warmup.ts'
+import {
+  explainBroken,
+  findBroken,
+  nameRequest,
+  NONE_BROKEN,
+  withoutFailing,
+  withoutRequest,
+} from './broken_warmup.ts'
 import type { NativeLibrary } from '../ffi/library.ts'
 import { NativeProgram } from '../ffi/native_program.ts'
 import { digestKey } from '../ffi/share_key.ts'
@@ -89,7 +96,7 @@ export async function bootCold(
   return (await bootSurvivors(library, base, withColdLimits(plan), seed, [], pool)).native
 }
 
-/** Boots, each time without the handler at fault. */
+/** Boots, each time without the request at fault, or all of its handler's. */
 async function bootSurvivors(
   library: NativeLibrary,
   base: NativeProgram,
@@ -100,6 +107,8 @@ async function bootSurvivors(
   signal?: AbortSignal,
 ): Promise<Pick<WarmProgram, 'native' | 'trials' | 'whole'>> {
   let warmup = given
+  // Handlers of which a request ended the program, or took too long.
+  const endedBy = new Set<number>()
   for (;;) {
     const steps = toSteps(plan, warmup)
     try {
@@ -133,10 +142,16 @@ async function bootSurvivors(
       // What is of no handler is the hook: that fails for all of them.
       const { request } = steps[error.entry]!
       const name = request === null ? 'all its handlers' : nameHandler(plan, request.handler)
-      console.error(
-        `mayfly: the warm-up of ${name} failed, it starts without (\`warmup: 0\` says so in its file): ${error.message}`,
-      )
-      warmup = request === null ? [] : warmup.filter(({ handler }) => handler !== request.handler)
+      // One that nobody would send must not cost the others; where two fail, more may, and each takes a boot.
+      const isFirst = request !== null && !endedBy.has(request.handler)
+      const left = isFirst ? `without ${nameRequest(request)}` : 'without (`warmup: 0` says so in its file)'
+      console.error(`mayfly: the warm-up of ${name} failed, it starts ${left}: ${error.message}`)
+      warmup = request === null
+        ? []
+        : isFirst
+        ? withoutRequest(warmup, request)
+        : warmup.filter(({ handler }) => handler !== request.handler)
+      if (request !== null) endedBy.add(request.handler)
     }
   }
 }

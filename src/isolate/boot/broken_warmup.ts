@@ -7,8 +7,9 @@
  * load ------------> snapshot -> fork: requests that fail -+
  * ```
  */
+import { equals } from '@std/bytes'
 import { nameHandler, type Program } from '../plan/program.ts'
-import { readTarget } from '../wire/request_frame.ts'
+import { readBody, readTarget } from '../wire/request_frame.ts'
 import type { Warmup } from '../warm/warmup.ts'
 
 /** Most requests of one handler that are asked of the program without a warm-up. */
@@ -66,13 +67,27 @@ export function withoutFailing(warmup: readonly Warmup[], broken: BrokenHandlers
   })
 }
 
+/** A warm-up without one request, whichever clients send it. */
+export function withoutRequest(warmup: readonly Warmup[], request: Warmup): Warmup[] {
+  const same = warmup.filter((entry) =>
+    entry.handler === request.handler && nameRequest(entry) === nameRequest(request) &&
+    equals(readBody(entry.frame), readBody(request.frame))
+  )
+  return withoutFailing(warmup, new Map([[request.handler, new Set(same)]]))
+}
+
 /** What standard error says of such a handler. */
 export function explainBroken(plan: Program, handler: number, blamed: ReadonlySet<Warmup>): string {
-  const targets = new Set([...blamed].map(({ frame }) => readTarget(frame) ?? 'a call'))
+  const targets = new Set([...blamed].map(nameRequest))
   const more = targets.size > NAMED ? `, and ${targets.size - NAMED} more` : ''
   const names = [...targets].slice(0, NAMED).join(', ')
   return `the warm-up of ${
     nameHandler(plan, handler)
   } broke it: requests fail behind it that are answered without it. ` +
     `It starts without ${names}${more}; \`warmup\` in its file says which requests it gets`
+}
+
+/** Method and path of a request of the warm-up, for people. */
+export function nameRequest({ frame }: Warmup): string {
+  return readTarget(frame) ?? 'a call'
 }

@@ -46,6 +46,11 @@ export function readTarget(frame: Uint8Array<ArrayBuffer>): string | null {
   return target === null ? null : `${method} ${target.pathname}${target.search}`
 }
 
+/** The body of a frame, a view into it. */
+export function readBody(frame: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  return readFrame(frame, REQUEST, { header: HEADER_MAX, body: BODY_MAX }).body
+}
+
 /** A frame for the program itself, or its base. */
 export function encodeControl(head: ControlHead | LoadHead): Uint8Array<ArrayBuffer> {
   return makeFrame(REQUEST, encoder.encode(JSON.stringify(head)), NOTHING)
