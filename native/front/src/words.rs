@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mayfly_pool::Traces;
 
 /// Said once of a program that asks for processes.
-const PROCESSES: &str = "mayfly: the program asked for another process, and a machine has one: tell it to use no workers and no helpers (docs/serve.md, Other servers)";
+const PROCESSES: &str = "mayfly: the program asked for another process, and a machine has one: tell it to use no workers and no helpers (docs/serve.md, Servers that start processes)";
 
 /// Passes on what the program prints, and what it may not have.
 #[derive(Debug)]

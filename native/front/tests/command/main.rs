@@ -323,11 +323,20 @@ fn a_program_that_asks_for_processes_is_told_of_and_what_it_prints_as_it_boots_i
     assert_eq!(served.get("/"), "alone");
     served.wait_for("fork request: 1");
     assert_eq!(served.wait_for(PROCESSES), 1, "it was said of the boot");
-    let refused = run(&["serve", "run", &guest, "boot"]);
-    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert_eq!(refused.status.code(), Some(1), "{told}");
-    for said in ["Exit(3), after it asked for another process", "fork first: 1"] {
-        assert!(told.contains(said), "{said}: {told}");
+    for (options, mode, ended, printed) in [
+        (&[][..], "boot", "ended: Exit(3)", "fork first: 1"),
+        (
+            &["--guest-port", "81"],
+            "helper",
+            "on port Some(81)",
+            "fork helper: 1",
+        ),
+    ] {
+        let refused = run(&[&["serve"], options, &["run", &guest, mode]].concat());
+        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(1), "{told}");
+        let ended = format!("{ended}, after it asked for another process");
+        assert!(told.contains(&ended) && told.contains(printed), "{told}");
     }
 }
 

@@ -71,8 +71,6 @@ fn boot_here(
     let clock = ClockSource::new(host, spec.clock_grain_ns)?;
     let mut booting = Booting::new(running, clock, &spec.limits, begin)?;
     booting.settle(Action::Resume)?;
-    // Requests of the warm-up forget what was refused before.
-    let denials = booting.running.kernel.take_denials();
     let listening = booting.running.kernel.listening();
     let Some(to) = Service::choose(&listening, serving.port) else {
         return Err(booting.ended(&format!(
@@ -80,6 +78,8 @@ fn boot_here(
             serving.port
         )));
     };
+    // Requests of the warm-up forget what was refused before.
+    let denials = booting.running.kernel.take_denials();
     let service = Service {
         to,
         protocol: serving.protocol.clone(),
