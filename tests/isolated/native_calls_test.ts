@@ -109,51 +109,51 @@ testNative(
   },
 )
 
-testNative('the example of notes keeps texts and counts by kv', async () => {
+type Ask = Parameters<Parameters<typeof withRoutes>[2]>[0]
+
+/** The example of notes at `/notes`, as `make` writes it to a path, with a store of its own. */
+async function withNotes(
+  make: (to: string) => Promise<void>,
+  run: (ask: Ask) => Promise<void>,
+): Promise<void> {
   await using db = await openKv()
   await withRoutes(
     async (routes) => {
-      await compileExample('notes', join(routes, '_notes'))
+      await make(join(routes, '_notes'))
       await Deno.writeTextFile(
         join(routes, 'notes.ts'),
         `export const isolated = { program: './_notes', bindings: ['DB'], warmup: 20 }\n`,
       )
     },
     { DB: db.kv },
-    async (ask) => {
-      assertEquals(await ask('/notes/a'), { status: 404, text: 'nothing is kept here\n' })
-      const body = new Uint8Array(300_000).fill(97)
-      assertEquals((await ask('/notes/a', { method: 'PUT', body })).status, 204)
-      assertEquals(await ask('/notes/a'), { status: 200, text: 'a'.repeat(300_000) })
-      for (const count of ['1', '2', '3']) {
-        assertEquals(await ask('/notes/visits', { method: 'POST' }), { status: 200, text: count })
-      }
-      // Of a tenant, or another program, nothing is left in the machine: it is all in the host.
-      assertEquals((await ask('/notes/b')).status, 404)
-    },
+    run,
   )
+}
+
+/** Asks for a note that is not there yet, and when it is. */
+async function keepNote(ask: Ask, path: string): Promise<void> {
+  assertEquals(await ask(path), { status: 404, text: 'nothing is kept here\n' })
+  const body = new Uint8Array(300_000).fill(97)
+  assertEquals((await ask(path, { method: 'PUT', body })).status, 204)
+  assertEquals(await ask(path), { status: 200, text: 'a'.repeat(300_000) })
+}
+
+testNative('the example of notes keeps texts and counts by kv', async () => {
+  await withNotes((to) => compileExample('notes', to), async (ask) => {
+    await keepNote(ask, '/notes/a')
+    for (const count of ['1', '2', '3']) {
+      assertEquals(await ask('/notes/visits', { method: 'POST' }), { status: 200, text: count })
+    }
+    // Of a tenant, or another program, nothing is left in the machine: it is all in the host.
+    assertEquals((await ask('/notes/b')).status, 404)
+  })
 })
 
 testNative('the example of notes in Rust keeps texts by kv', async () => {
-  await using db = await openKv()
-  await withRoutes(
-    async (routes) => {
-      await buildRustExample('notes', join(routes, '_notes'))
-      await Deno.writeTextFile(
-        join(routes, 'notes.ts'),
-        `export const isolated = { program: './_notes', bindings: ['DB'], warmup: 20 }\n`,
-      )
-    },
-    { DB: db.kv },
-    async (ask) => {
-      const path = '/notes/a%22b%20%C3%A4'
-      assertEquals(await ask(path), { status: 404, text: 'nothing is kept here\n' })
-      const body = new Uint8Array(300_000).fill(97)
-      assertEquals((await ask(path, { method: 'PUT', body })).status, 204)
-      assertEquals(await ask(path), { status: 200, text: 'a'.repeat(300_000) })
-      assertEquals((await ask('/notes/b')).status, 404)
-    },
-  )
+  await withNotes((to) => buildRustExample('notes', to), async (ask) => {
+    await keepNote(ask, '/notes/a%22b%20%C3%A4')
+    assertEquals((await ask('/notes/b')).status, 404)
+  })
 })
 
 testNative('the example in Go says hello, counts by kv, and is reset', async () => {

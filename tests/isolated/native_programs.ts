@@ -1,4 +1,4 @@
-/** Programs in C for tests; without a C compiler these are skipped aloud. */
+/** Native programs for tests: in C, Rust and Go. Without a C compiler their tests are skipped aloud. */
 import { assert } from '@std/assert'
 import { fromFileUrl, join } from '@std/path'
 import { findCargo } from '../../src/isolate/ffi/build/toolchain.ts'

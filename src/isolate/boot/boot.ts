@@ -11,14 +11,7 @@
 import { toPrintable } from '../../errors/printable.ts'
 import { toLoadSpec } from './base.ts'
 import { BootError } from '../machines/errors.ts'
-import {
-  explainBroken,
-  findBroken,
-  nameRequest,
-  NONE_BROKEN,
-  withoutFailing,
-  withoutRequest,
-} from './broken_warmup.ts'
+import { explainBroken, findBroken, nameRequest, withoutFailing, withoutRequest } from './broken_warmup.ts'
 import type { NativeLibrary } from '../ffi/library.ts'
 import { NativeProgram } from '../ffi/native_program.ts'
 import { digestKey } from '../ffi/share_key.ts'
@@ -111,6 +104,7 @@ async function bootSurvivors(
   const endedBy = new Set<number>()
   for (;;) {
     const steps = toSteps(plan, warmup)
+    let native: NativeProgram
     try {
       const spec = {
         ...toLoadSpec(plan, base, seed),
@@ -119,24 +113,7 @@ async function bootSurvivors(
         ...(warmup.length === 0 ? {} : { last: encodeControl({ control: 'settle' }) }),
       }
       const key = await shareKey(pool, base, plan, warmup)
-      const native = await NativeProgram.boot(library, spec, signal, key)
-      const failed = warmup.length === 0 ? undefined : failedHook(plan, native, steps.length - 1)
-      const broken = failed === undefined
-        ? await findBroken(plan, warmup, toFailing(native, steps), (requests) => {
-          return findFailingCold(library, base, plan, seed, requests, signal)
-        })
-        : NONE_BROKEN
-      if (failed === undefined && broken.size === 0) {
-        return { native, trials: toTrials(native, steps), whole: warmup === plan.warmup }
-      }
-      if (failed !== undefined) {
-        console.error(
-          `mayfly: ${failed}; it starts without a warm-up, as its program could keep what the warm-up left`,
-        )
-      }
-      for (const [handler, left] of broken) console.error(`mayfly: ${explainBroken(plan, handler, left)}`)
-      await native.close()
-      warmup = failed === undefined ? withoutFailing(warmup, broken) : []
+      native = await NativeProgram.boot(library, spec, signal, key)
     } catch (error) {
       if (!(error instanceof BootError) || error.entry === null || warmup.length === 0) throw error
       // What is of no handler is the hook: that fails for all of them.
@@ -152,8 +129,47 @@ async function bootSurvivors(
         ? withoutRequest(warmup, request)
         : warmup.filter(({ handler }) => handler !== request.handler)
       if (request !== null) endedBy.add(request.handler)
+      continue
     }
+    try {
+      const left = await reviewWarmup(plan, warmup, native, steps, (requests) => {
+        return findFailingCold(library, base, plan, seed, requests, signal)
+      })
+      if (left === warmup) {
+        return { native, trials: toTrials(native, steps), whole: warmup === plan.warmup }
+      }
+      warmup = left
+    } catch (error) {
+      await native.close()
+      throw error
+    }
+    await native.close()
   }
+}
+
+/**
+ * What a program is to be warmed up with in place of a warm-up that ran: that one, if it did no harm, else less, and standard error says why.
+ * `findFailingCold` is as for {@link findBroken}, and so are rejections.
+ */
+async function reviewWarmup(
+  plan: Program,
+  warmup: readonly Warmup[],
+  native: NativeProgram,
+  steps: readonly Step[],
+  findFailingCold: (requests: readonly Warmup[]) => Promise<ReadonlySet<Warmup>>,
+): Promise<readonly Warmup[]> {
+  if (warmup.length === 0) return warmup
+  const failed = failedHook(plan, native, steps.length - 1)
+  if (failed !== undefined) {
+    console.error(
+      `mayfly: ${failed}; it starts without a warm-up, as its program could keep what the warm-up left`,
+    )
+    return []
+  }
+  const broken = await findBroken(plan, warmup, toFailing(native, steps), findFailingCold)
+  if (broken.size === 0) return warmup
+  for (const [handler, blamed] of broken) console.error(`mayfly: ${explainBroken(plan, handler, blamed)}`)
+  return withoutFailing(warmup, broken)
 }
 
 /** Equal for what isolates of one `pool` may share: one that keeps its state is each isolate's own, as is all where there is no pool. */

@@ -20,8 +20,6 @@ const NAMED = 3
 /** Handlers that their warm-up broke, each with those of its requests that it is not to be warmed up with. */
 export type BrokenHandlers = ReadonlyMap<number, ReadonlySet<Warmup>>
 
-export const NONE_BROKEN: BrokenHandlers = new Map()
-
 /**
  * Finds them: `failing` are the requests that fail behind the warm-up, and `findFailingCold` gives those that fail without one. A program
  * that keeps its state may answer otherwise each time, and is none. Rejects as `findFailingCold` does.
@@ -32,7 +30,7 @@ export async function findBroken(
   failing: readonly Warmup[],
   findFailingCold: (requests: readonly Warmup[]) => Promise<ReadonlySet<Warmup>>,
 ): Promise<BrokenHandlers> {
-  if (failing.length === 0 || !options.ephemeral) return NONE_BROKEN
+  if (failing.length === 0 || !options.ephemeral) return new Map()
   const suspects = new Set(failing.map(({ handler }) => handler))
   const asked = [...suspects].flatMap((handler) => ofHandler(warmup, handler).slice(0, COMPARED))
   const failingCold = await findFailingCold(asked)

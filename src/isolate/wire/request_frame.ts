@@ -1,5 +1,5 @@
 import type { ControlHead, LoadHead, RequestHead } from './message.ts'
-import { writeLine } from './request_line.ts'
+import { splitLine, writeLine } from './request_line.ts'
 import { joinBytes } from '../../context/join_bytes.ts'
 import { BODY_MAX, HEAD_BYTES, HEADER_MAX, makeFrame, readFrame, REQUEST, startFrame } from './wire.ts'
 
@@ -41,7 +41,7 @@ export function withoutSeed(frame: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuf
 export function readTarget(frame: Uint8Array<ArrayBuffer>): string | null {
   const { header } = readFrame(frame, REQUEST, { header: HEADER_MAX, body: BODY_MAX })
   const [line = ''] = new TextDecoder().decode(header).split('\n', 1)
-  const [, method, url] = line.split('\t')
+  const [, method, url] = splitLine(line) ?? []
   const target = URL.parse(url ?? '')
   return target === null ? null : `${method} ${target.pathname}${target.search}`
 }

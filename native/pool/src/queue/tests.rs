@@ -187,14 +187,19 @@ fn fetch_gives_up_when_time_is_over() {
     assert_eq!(q.fetch(&mut Vec::new(), 1, SOON), 0);
 }
 
+/// A job that says something and ends.
+fn say_and_end(q: &Numbers, number: u32) {
+    q.submit(LINE, 1, number).unwrap();
+    assert_eq!(q.take(0), Some(Work::Job(number)));
+    q.tell_said(number.into());
+    q.complete(0, number);
+}
+
 #[test]
 fn a_completion_comes_behind_what_its_request_said_and_waits_for_few_others() {
     let q = Numbers::new(1, 2000);
     for number in 0..100 {
-        q.submit(LINE, 1, number).unwrap();
-        assert_eq!(q.take(0), Some(Work::Job(number)));
-        q.tell_said(number.into());
-        q.complete(0, number);
+        say_and_end(&q, number);
     }
     for number in 1000..1100 {
         q.tell_said(number);
@@ -220,10 +225,7 @@ fn a_fetch_with_little_room_tells_all_in_the_end() {
     for most in 1..5 {
         let q = Numbers::new(1, 10);
         for number in 0..4 {
-            q.submit(LINE, 1, number).unwrap();
-            assert_eq!(q.take(0), Some(Work::Job(number)));
-            q.tell_said(number.into());
-            q.complete(0, number);
+            say_and_end(&q, number);
         }
         let (mut said, mut done) = (Vec::new(), Vec::new());
         while q.fetch_told(&mut said, &mut done, most, SOON) > 0 {}
