@@ -5,6 +5,7 @@ import { keepSamples } from '../../benchmark/isolated/samples.ts'
 import { router as plain } from '../../benchmark/main.ts'
 import { router } from '../../benchmark/main-sampled.ts'
 import { testIsolated } from '../isolated/fixture.ts'
+import { until } from '../until.ts'
 
 async function answers(server: typeof router, route: string): Promise<void> {
   const response = await server.fetch(new Request(`http://localhost:8000${route}`))
@@ -22,7 +23,7 @@ testIsolated(
       router.on('isolate:complete', () => void told++)
       for (const { route } of routes) await answers(router, route)
       // A reset is told after its answer.
-      while (told < routes.length) await new Promise((resolve) => setTimeout(resolve, 1))
+      await until('the events of the requests', () => told >= routes.length)
       const { requests, run, reset, vm } = take()
       assertEquals(requests, routes.length)
       assert(run.p50 > 0 && vm.p50 >= run.p50 && vm.p99 >= reset.p99)

@@ -2,6 +2,7 @@
 import { assert, assertEquals } from '@std/assert'
 import { MachineReset } from '../../src/isolate/machines/machine_reset.ts'
 import type { Completion } from '../../src/isolate/machines/completion.ts'
+import { until } from '../until.ts'
 import { OF_PROGRAMS, openSite, type Site, testIsolated } from './fixture.ts'
 import { ScriptedMachines, toFrame } from './scripted_machines.ts'
 import { createWorkerSite, type WorkerSite } from './worker_site.ts'
@@ -60,7 +61,7 @@ for (const [what, script, status, event] of STORIES) {
   Deno.test(`an answer that ${what} is told in the order of events, with the figures of its reset`, async () => {
     const { site, resets } = scripted(script)
     const answer = site.ask('/quick')
-    while (resets.length === 0) await new Promise((resolve) => setTimeout(resolve, 1))
+    await until('the request has its machine', () => resets.length > 0)
     resets[0].end('clean', 7, 8)
     assertEquals((await answer).status, status)
     assertEquals(told(site), [['isolate:complete', 7, 8], [event, 7, 8]])
@@ -91,7 +92,7 @@ testIsolated('the event of a sole request comes without another request', async 
   const site = openSite('limits')
   try {
     assertEquals((await site.ask('/quick')).text, 'done')
-    while (completed(site).length === 0) await new Promise((resolve) => setTimeout(resolve, 1))
+    await until('the event of the request', () => completed(site).length > 0)
     assertEquals(completed(site).length, 1)
   } finally {
     await site.close()

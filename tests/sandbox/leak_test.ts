@@ -1,6 +1,7 @@
 /** What one run leaves in its machine, looked for by the next: of the same program, of another one, and of code without a name. */
 import { assert, assertEquals } from '@std/assert'
 import type { SandboxCode } from '@mayfly/mayfly/sandbox'
+import { until } from '../until.ts'
 import { inEachSandbox } from './fixture.ts'
 
 /** Puts a text wherever code can leave one; gives the names of the places. */
@@ -133,7 +134,7 @@ inEachSandbox({ promoteAfter: 3, limits: { timeoutMs: 30_000 } }, ({ runtime, te
     const runs = 40
     // In turn, as the first runs of a machine cost more, whatever they are.
     for (let i = 0; i < runs; i++) for (const word of [known, makeSecret()]) await ask(word)
-    while (told.length < 2 * runs) await new Promise((resolve) => setTimeout(resolve, 1))
+    await until('the events of the runs', () => told.length >= 2 * runs)
     stop()
     const middle = (odd: number, of: 'pages' | 'exits') => {
       const own = told.filter((_, i) => i >= 4 && i % 2 === odd).map((run) => run[of])
