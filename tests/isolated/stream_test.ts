@@ -2,9 +2,12 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from '@std/assert'
 import { listen } from '../listening.ts'
 import { until } from '../until.ts'
-import { inEachRuntime, openSite, type Suite } from './fixture.ts'
+import { fewestExits, inSomeSite } from './exits.ts'
+import { inEachRuntime, openSite, type Runtime, type Suite } from './fixture.ts'
 
-inEachRuntime((runtime) => openSite('streams', { isolate: { vms: 1, runtime } }), suite)
+const openStreams = (runtime: Runtime) => openSite('streams', { isolate: { vms: 1, runtime } })
+
+inEachRuntime(openStreams, suite)
 
 function suite({ runtime, test, site }: Suite): void {
   const open = (query: string) => site.router.fetch(new Request(`http://localhost/do?what=${query}`))
@@ -22,6 +25,12 @@ function suite({ runtime, test, site }: Suite): void {
     assertEquals(stream.headers.get('content-length'), null)
     assertEquals(await stream.text(), 'tick 2;tick 1;')
   })
+
+  test('a body that is there at once takes as many exits as a text', () =>
+    inSomeSite(() => Promise.resolve(openStreams(runtime)), async (site) => {
+      const plain = await fewestExits(site, '/do?what=plain', 'plain')
+      assertEquals(await fewestExits(site, '/do?what=pieces&n=3', '0;1;2;', 203), plain)
+    }))
 
   test('pieces come as they are made, the head before them, and the machine is clean behind them', async () => {
     const begin = performance.now()
